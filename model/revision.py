@@ -32,6 +32,11 @@ class SetRule:
     rule: Rule
     passage: str
 
+    @property
+    def rule_id(self) -> str:
+        """Return the id of the rule."""
+        return self.rule.id
+
 
 @dataclass(frozen=True, slots=True)
 class DropRule:
@@ -178,7 +183,7 @@ def _check_once(name: str, differences: Iterable[Difference]) -> None:
     """Check that no two differences are about one rule: one would be lost; raises TableError."""
     visited: set[tuple[str, str]] = set()
     for difference in differences:
-        rule_id = difference.rule_id if isinstance(difference, DropRule) else difference.rule.id
+        rule_id = difference.rule_id
         if (difference.table, rule_id) in visited:
             raise TableError(
                 f"two differences of {name} are about {rule_id} in table {difference.table}, "
@@ -203,7 +208,7 @@ def _applied(table: Table, differences: Iterable[Difference], columns: Columns) 
     checks, rows = table.checks, table.rows
     for difference in differences:
         dropped = isinstance(difference, DropRule)
-        rule_id = difference.rule_id if isinstance(difference, DropRule) else difference.rule.id
+        rule_id = difference.rule_id
         new = () if isinstance(difference, DropRule) else (difference.rule,)
         for rule in new:
             _check_columns(table, rule, columns)

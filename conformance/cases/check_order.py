@@ -91,13 +91,18 @@ def syncs(s: Script, who: str = "b", **fields: Any) -> Callable[[Sender], None]:
     return ask
 
 
-def commits(s: Script, who: str = "b", **fields: Any) -> Callable[[Sender], None]:
-    """Return a function that commits a sender's offset with the generation of `who`."""
+def commits(
+    s: Script, who: str = "b", send: Callable[..., None] | None = None, **fields: Any
+) -> Callable[[Sender], None]:
+    """Return a function that commits a sender's offset with the generation of `who`.
+
+    `send`: the script's method that commits; None: `commit`.
+    """
 
     def ask(sender: Sender) -> None:
         member_id, instance = sender
         commit = {"generation": GenerationOf(who), **fields}
-        s.commit("x", offset=3, member_id=member_id, instance=instance, **commit)
+        (send or s.commit)("x", offset=3, member_id=member_id, instance=instance, **commit)
 
     return ask
 

@@ -186,7 +186,7 @@ def group_of_an_absent_static_member_is_not_deleted(s: Script) -> None:
 
 @case("DELETE-MEMBERS", "SESSION-EXPIRED", "DELETE-EMPTY", apis=_DELETE)
 def group_is_deleted_when_the_session_of_a_static_member_ended(s: Script) -> None:
-    """When the session of an absent static member is over, nobody is a member any more."""
+    """A group whose absent static member expired has no member, so it is deleted."""
     s.says("A1", session=Ms("short session"))
     s.stable("A1")
     s.disconnect("A1")

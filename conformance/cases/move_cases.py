@@ -98,7 +98,7 @@ def sessions_begin_anew_at_each_move(s: Script) -> None:
 
 @case("FAILOVER-STABLE", "SESSION-EXPIRED", features=_MOVES)
 def sessions_end_after_a_return(s: Script) -> None:
-    """Who falls silent after the coordinator came back is removed, static or not."""
+    """A static member that falls silent after the coordinator came back is removed."""
     s.says("B1", session=Ms("short session"))
     s.stable("A1", "B1")
     s.move()

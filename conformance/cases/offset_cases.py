@@ -418,7 +418,7 @@ def last_offset_of_no_members(s: Script) -> None:
     apis=(*_OFFSET_DELETE, ("LeaveGroup", 3)),
 )
 def last_offset_after_a_leave(s: Script) -> None:
-    """When the static member has left, its offset can be deleted, and it starts without one."""
+    """An offset can be deleted once its static member has left; a restart finds none then."""
     s.stable("A1")
     s.commit("A1", offset=5)
     s.leave("A1")
@@ -549,7 +549,7 @@ def topic_that_an_absent_static_member_reads(s: Script) -> None:
     features=_RESETS,
 )
 def topic_of_a_static_member_whose_session_ended(s: Script) -> None:
-    """When the session of the absent static member is over, nobody reads the topic any more."""
+    """An absent static member that expired reads no topic any more."""
     s.says("A1", session=Ms("short session"))
     s.stable("A1", protocols=_OWN)
     s.commit("A1", topic="own", offset=5)

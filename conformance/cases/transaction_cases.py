@@ -7,11 +7,10 @@ them, by the order of a hash table.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from fencepost.conformance.cases.case_registry import Registry
-from fencepost.conformance.cases.check_order import Sender, in_an_empty_group, in_every_state
+from fencepost.conformance.cases.check_order import commits, in_an_empty_group, in_every_state
 from fencepost.conformance.cases.script import NOBODY, Script
 from fencepost.conformance.cases.storing import (
     METADATA_SETTING,
@@ -31,17 +30,6 @@ _OLD = (("TxnOffsetCommit", 0),)
 def transact_by_hand(s: Script, offset: int = 1, **fields: Any) -> None:
     """Commit in a transaction without member, instance and generation, as before version 3."""
     s.transact("admin", offset=offset, member_id="", generation=-1, instance=None, **fields)
-
-
-def transactions(s: Script, who: str = "b", **fields: Any) -> Callable[[Sender], None]:
-    """Return a function that commits a sender's offset in a transaction."""
-
-    def ask(sender: Sender) -> None:
-        member_id, instance = sender
-        commit = {"generation": GenerationOf(who), **fields}
-        s.transact("x", offset=3, member_id=member_id, instance=instance, **commit)
-
-    return ask
 
 
 @case("TXN-COMMIT-TOPICS-UNKNOWN", "TXN-COMMIT-MEMBER", apis=_TXN, features=("missing-topics",))
@@ -99,7 +87,7 @@ def transaction_for_an_empty_group(s: Script) -> None:
 
 @case("TXN-COMMIT-UNKNOWN-MEMBER", "FETCH-ANYBODY", apis=_TXN)
 def member_that_left_transacts(s: Script) -> None:
-    """Who left can't commit in the generation that it had, and nobody else is there to."""
+    """A member that left can't commit in its last generation, with others there or without."""
     s.stable("a", "B1")
     s.transact("a", offset=5)
     s.leave("a")
@@ -240,7 +228,7 @@ def members_of_another_generation_transact(s: Script) -> None:
 
 @case("TXN-COMMIT-ILLEGAL-GENERATION", "FETCH-ANYBODY", apis=_TXN)
 def members_without_a_generation_transact(s: Script) -> None:
-    """Who names a member must name its generation, too."""
+    """A commit that names a member must name its generation, too."""
     s.stable("A1", "b")
     s.transact("A1", offset=4)
     s.transact("A1", offset=5, generation=-1)
@@ -252,14 +240,14 @@ def members_without_a_generation_transact(s: Script) -> None:
 @case("TXN-COMMIT-INSTANCE-FENCED", "TXN-COMMIT-UNKNOWN-MEMBER", apis=_TXN)
 def strangers_transact_in_every_state(s: Script) -> None:
     """Transactions of members that are not what they say are refused; nothing is stored."""
-    in_every_state(s, transactions(s))
+    in_every_state(s, commits(s, send=s.transact))
     s.fetch("b")
 
 
 @case("TXN-COMMIT-INSTANCE-UNMAPPED", "TXN-COMMIT-UNKNOWN-MEMBER", apis=_TXN)
 def strangers_transact_in_an_empty_group(s: Script) -> None:
-    """Who names a generation of an Empty group can't commit to it in a transaction."""
-    in_an_empty_group(s, transactions(s))
+    """A commit in a transaction that names a generation is refused by an Empty group."""
+    in_an_empty_group(s, commits(s, send=s.transact))
     s.fetch("b")
 
 

@@ -11,7 +11,8 @@ a record fits, both results are allowed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -26,9 +27,9 @@ from fencepost.model.messages.messages import (
     CommitResponse,
     CommittedPartition,
     CommittedTopic,
+    CommitTopic,
+    DeletableTopic,
     DeletedGroup,
-    DeletedPartition,
-    DeletedTopic,
     DeleteGroupsResponse,
     DescribedGroup,
     DescribedMember,
@@ -54,6 +55,7 @@ from fencepost.model.messages.messages import (
     SyncGroupRequest,
     SyncGroupResponse,
     TxnCommitPartition,
+    TxnCommitTopic,
     TxnOffsetCommitRequest,
     TxnOffsetCommitResponse,
 )
@@ -193,6 +195,23 @@ def split_topics(
     return replace(message, topics=tuple(short)), absent
 
 
+def _rows(
+    topics: Iterable[CommitTopic | TxnCommitTopic | DeletableTopic],
+    code: Callable[[str, Any], int | str],
+) -> tuple[CommittedTopic, ...]:
+    """Return a row for each partition; `code`: its error, by topic and partition."""
+    return tuple(
+        CommittedTopic(
+            name=t.name,
+            partitions=tuple(
+                CommittedPartition(partition_index=p.partition_index, error_code=code(t.name, p))
+                for p in t.partitions
+            ),
+        )
+        for t in topics
+    )
+
+
 def commit_answer(
     message: CommitRequest, rule: Rule, missing: frozenset[str], most: int | None
 ) -> CommitResponse:
@@ -209,19 +228,7 @@ def commit_answer(
         long = by_row and is_long(row, most)
         return Error.OFFSET_METADATA_TOO_LARGE.value if long else _code(rule)
 
-    topics = tuple(
-        CommittedTopic(
-            name=t.name,
-            partitions=tuple(
-                CommittedPartition(
-                    partition_index=p.partition_index,
-                    error_code=code(t.name, p),
-                )
-                for p in t.partitions
-            ),
-        )
-        for t in message.topics
-    )
+    topics = _rows(message.topics, code)
     if isinstance(message, TxnOffsetCommitRequest):
         return TxnOffsetCommitResponse(topics=topics)
     return OffsetCommitResponse(topics=topics)
@@ -334,16 +341,7 @@ def deletion_answer(
     for rule in rules.values():
         if rule.answer not in _DELETION_ROWS:
             return OffsetDeleteResponse(error_code=_code(rule))
-    topics = tuple(
-        DeletedTopic(
-            name=t.name,
-            partitions=tuple(
-                DeletedPartition(partition_index=p.partition_index, error_code=_code(rules[t.name]))
-                for p in t.partitions
-            ),
-        )
-        for t in message.topics
-    )
+    topics = _rows(message.topics, lambda topic, _: _code(rules[topic]))
     return OffsetDeleteResponse(error_code=Error.NONE.value, topics=topics)
 
 

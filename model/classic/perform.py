@@ -363,14 +363,16 @@ def store_offsets(work: ClassicWork) -> None:
 
 def remove_offsets(work: ClassicWork) -> None:
     """Remove the offsets of the deleted topics; without any, the group stays the same object."""
-    kept = tuple(o for o in work.group.offsets if o.topic not in work.deleted)
-    if kept != work.group.offsets:
-        work.group = replace(work.group, offsets=kept)
+    _remove(work, lambda o: o.topic in work.deleted)
 
 
 def remove_named_offsets(work: ClassicWork) -> None:
     """Remove the offsets that a request names; without any, the group stays the same object."""
-    kept = tuple(o for o in work.group.offsets if (o.topic, o.partition) not in work.named)
+    _remove(work, lambda o: (o.topic, o.partition) in work.named)
+
+
+def _remove(work: ClassicWork, is_gone: Callable[[Offset], bool]) -> None:
+    kept = tuple(o for o in work.group.offsets if not is_gone(o))
     if kept != work.group.offsets:
         work.group = replace(work.group, offsets=kept)
 

@@ -487,29 +487,13 @@ class OffsetDeleteRequest(Message, frozen=True, kw_only=True):
     topics: Annotated[tuple[DeletableTopic, ...], wire("topics", ListOf(DeletableTopic), "0+")]
 
 
-class DeletedPartition(Message, frozen=True, kw_only=True):
-    """The outcome for one partition."""
-
-    partition_index: Annotated[int, wire("partitionIndex", INT32, "0+")]
-    error_code: Annotated[int | str, wire("errorCode", ERROR, "0+")]
-
-
-class DeletedTopic(Message, frozen=True, kw_only=True):
-    """The outcome for one topic's partitions."""
-
-    name: Annotated[str, wire("name", STRING, "0+")]
-    partitions: Annotated[
-        tuple[DeletedPartition, ...], wire("partitions", ListOf(DeletedPartition), "0+")
-    ]
-
-
 class OffsetDeleteResponse(Message, frozen=True, kw_only=True):
     """The answer: an error of the whole request, or a row for each partition."""
 
     API: ClassVar[str] = "OffsetDelete"
     error_code: Annotated[int | str, wire("errorCode", ERROR, "0+")]
     throttle_time_ms: Annotated[int, wire("throttleTimeMs", INT32, "0+", optional=True)] = 0
-    topics: Annotated[tuple[DeletedTopic, ...], wire("topics", ListOf(DeletedTopic), "0+")] = ()
+    topics: Annotated[tuple[CommittedTopic, ...], wire("topics", ListOf(CommittedTopic), "0+")] = ()
 
 
 __all__ = [
@@ -526,8 +510,6 @@ __all__ = [
     "DeleteGroupsRequest",
     "DeleteGroupsResponse",
     "DeletedGroup",
-    "DeletedPartition",
-    "DeletedTopic",
     "DescribeGroupsRequest",
     "DescribeGroupsResponse",
     "DescribedGroup",

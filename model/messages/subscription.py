@@ -49,13 +49,13 @@ def encode_subscription(subscription: Subscription) -> bytes:
     return b"".join(
         (
             struct.pack(">hi", _VERSION, len(topics)),
-            *map(_string, topics),
+            *map(encode_string, topics),
             _bytes(subscription.user_data),
             encode_partitions(subscription.owned),
             struct.pack(">i", subscription.generation_id),
             struct.pack(">h", -1)
             if subscription.rack_id is None
-            else _string(subscription.rack_id),
+            else encode_string(subscription.rack_id),
         )
     )
 
@@ -134,7 +134,8 @@ def decode_assignment(assignment: bytes) -> tuple[TopicPartition, ...]:
     return reader.partitions()
 
 
-def _string(text: str) -> bytes:
+def encode_string(text: str) -> bytes:
+    """Encode a text with the length of its bytes before it."""
     encoded = text.encode()
     return struct.pack(">h", len(encoded)) + encoded
 
@@ -149,7 +150,7 @@ def encode_partitions(partitions: Iterable[TopicPartition]) -> bytes:
         (t, [p.partition for p in of]) for t, of in groupby(sorted(partitions), lambda p: p[0])
     ]
     rows = (
-        _string(topic) + struct.pack(f">i{len(numbers)}i", len(numbers), *numbers)
+        encode_string(topic) + struct.pack(f">i{len(numbers)}i", len(numbers), *numbers)
         for topic, numbers in topics
     )
     return struct.pack(">i", len(topics)) + b"".join(rows)

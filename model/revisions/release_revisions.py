@@ -18,9 +18,9 @@ from fencepost.model.classic.rules import rule_sources as src
 from fencepost.model.classic.rules.offsets import ANONYMOUS_TXN
 from fencepost.model.classic.vocabulary import Generation, GroupState
 from fencepost.model.messages.errors import Error
-from fencepost.model.revision import Difference, DropRule, Gate, Release, Revision, SetRule, derive
+from fencepost.model.revision import DropRule, Gate, Release, Revision, SetRule, derive
 from fencepost.model.revisions.base import KAFKA_4, RULES, versions
-from fencepost.model.table.expr import all_of, negate
+from fencepost.model.table.expr import Expr, all_of, negate
 from fencepost.model.table.shared_features import Record, Room
 from fencepost.model.table.table import Level
 
@@ -29,6 +29,32 @@ _TXN = "TxnOffsetCommit"
 _BEFORE_3_3 = f"{src.KAFKA_447}; seen on 3.0.2 to 3.2.3, and otherwise on 3.3.2"
 _BEFORE_3 = f"{src.KAFKA_447}; seen on 2.5.1 to 2.8.2, and otherwise on 3.0.2"
 _NAMELESS_TXN = when(generation=Generation.NEGATIVE, mid=EMPTY, inst=(NONE, UNMAPPED))
+_ABSENT_TXN = RULES["TXN-COMMIT-GROUP-ABSENT"].but(
+    effect=(Do.CREATE_GROUP,),
+    answer=Error.UNKNOWN_MEMBER_ID,
+    because="the group comes to exist first, and then has no members",
+)
+
+
+def _held_loosely(absent: Expr, nameless: Expr, passage: str) -> tuple[SetRule, ...]:
+    """Return the rules of transactions where `nameless` commits alone need no member.
+
+    `absent`: the commits that find no member in a group that comes to exist.
+    """
+    without_members = all_of(when(state=(ABSENT, GroupState.EMPTY)), nameless)
+    rules = (
+        _ABSENT_TXN.but(guard=absent),
+        RULES["TXN-COMMIT-OUTSIDE-TOO-LARGE"].but(
+            guard=all_of(nameless, when(record=Record.TOO_LARGE)),
+            answer=Error.INVALID_COMMIT_OFFSET_SIZE,
+        ),
+        RULES["TXN-COMMIT-OUTSIDE-METADATA"].but(guard=all_of(nameless, when(metadata=True))),
+        RULES["TXN-COMMIT-NO-MEMBERS"].but(
+            guard=without_members, because="nobody is a member, and the commit names none"
+        ),
+    )
+    return tuple(SetRule(_TXN, rule, passage) for rule in rules)
+
 
 GATES = (
     Gate(
@@ -89,11 +115,7 @@ GATES = (
         (
             SetRule(
                 _TXN,
-                RULES["TXN-COMMIT-GROUP-ABSENT"].but(
-                    effect=(Do.CREATE_GROUP,),
-                    answer=Error.UNKNOWN_MEMBER_ID,
-                    because="the group comes to exist first, and then has no members",
-                ),
+                _ABSENT_TXN,
                 "KIP-848 (another coordinator); seen on 3.3.2 to 3.9.1 (old)",
             ),
             *(
@@ -105,79 +127,15 @@ GATES = (
     Gate(
         (3, 3, 0),
         "a commit in a transaction without a generation may name any member of an empty group",
-        (
-            SetRule(
-                _TXN,
-                RULES["TXN-COMMIT-GROUP-ABSENT"].but(
-                    guard=all_of(when(state=ABSENT), negate(ANONYMOUS_TXN)),
-                    effect=(Do.CREATE_GROUP,),
-                    answer=Error.UNKNOWN_MEMBER_ID,
-                    because="the group comes to exist first, and then has no members",
-                ),
-                _BEFORE_3_3,
-            ),
-            SetRule(
-                _TXN,
-                RULES["TXN-COMMIT-OUTSIDE-TOO-LARGE"].but(
-                    guard=all_of(ANONYMOUS_TXN, when(record=Record.TOO_LARGE)),
-                    answer=Error.INVALID_COMMIT_OFFSET_SIZE,
-                ),
-                _BEFORE_3_3,
-            ),
-            SetRule(
-                _TXN,
-                RULES["TXN-COMMIT-OUTSIDE-METADATA"].but(
-                    guard=all_of(ANONYMOUS_TXN, when(metadata=True))
-                ),
-                _BEFORE_3_3,
-            ),
-            SetRule(
-                _TXN,
-                RULES["TXN-COMMIT-NO-MEMBERS"].but(
-                    guard=all_of(when(state=(ABSENT, GroupState.EMPTY)), ANONYMOUS_TXN),
-                    because="nobody is a member, and the commit names none",
-                ),
-                _BEFORE_3_3,
-            ),
+        _held_loosely(
+            all_of(when(state=ABSENT), negate(ANONYMOUS_TXN)), ANONYMOUS_TXN, _BEFORE_3_3
         ),
     ),
     Gate(
         (3, 0, 0),
         "a commit in a transaction that names a member, instance or generation is held to each",
         (
-            SetRule(
-                _TXN,
-                RULES["TXN-COMMIT-GROUP-ABSENT"].but(
-                    guard=when(state=ABSENT, mid=UNKNOWN),
-                    effect=(Do.CREATE_GROUP,),
-                    answer=Error.UNKNOWN_MEMBER_ID,
-                    because="the group comes to exist first, and then has no members",
-                ),
-                _BEFORE_3,
-            ),
-            SetRule(
-                _TXN,
-                RULES["TXN-COMMIT-OUTSIDE-TOO-LARGE"].but(
-                    guard=all_of(_NAMELESS_TXN, when(record=Record.TOO_LARGE)),
-                    answer=Error.INVALID_COMMIT_OFFSET_SIZE,
-                ),
-                _BEFORE_3,
-            ),
-            SetRule(
-                _TXN,
-                RULES["TXN-COMMIT-OUTSIDE-METADATA"].but(
-                    guard=all_of(_NAMELESS_TXN, when(metadata=True))
-                ),
-                _BEFORE_3,
-            ),
-            SetRule(
-                _TXN,
-                RULES["TXN-COMMIT-NO-MEMBERS"].but(
-                    guard=all_of(when(state=(ABSENT, GroupState.EMPTY)), _NAMELESS_TXN),
-                    because="nobody is a member, and the commit names none",
-                ),
-                _BEFORE_3,
-            ),
+            *_held_loosely(when(state=ABSENT, mid=UNKNOWN), _NAMELESS_TXN, _BEFORE_3),
             SetRule(_TXN, RULES["TXN-COMMIT-ANONYMOUS"].but(guard=_NAMELESS_TXN), _BEFORE_3),
             DropRule(_TXN, "TXN-COMMIT-INSTANCE-UNMAPPED", _BEFORE_3),
             SetRule(
@@ -340,16 +298,10 @@ def release(version: Release, *, ahead: Gate | None = None) -> Revision:
         KAFKA_4,
         name,
         "; ".join(["Apache Kafka " + name[6:], *(f"not yet: {g.about}" for g in gates)]),
-        tuple({_rule_of(d): d for gate in gates for d in gate.before}.values()),
+        # Of two gates about one rule, the older change counts.
+        tuple({(d.table, d.rule_id): d for gate in gates for d in gate.before}.values()),
         {api: v for api, v in bounds.items() if api != "OffsetDelete" or _full(version) >= (2, 4)},
     )
-
-
-def _rule_of(difference: Difference) -> tuple[str, str]:
-    """Return the table and the rule; of two gates about one rule, the older change counts."""
-    if isinstance(difference, DropRule):
-        return difference.table, difference.rule_id
-    return difference.table, difference.rule.id
 
 
 def _full(version: Release) -> Release:

@@ -324,10 +324,8 @@ def late_refused(view: StepView) -> str | None:
 
 def refused_commit(view: StepView) -> bool:
     """Return True if a commit was refused."""
-    event = view.event
-    if not isinstance(event, Incoming) or not isinstance(event.message, CommitRequest):
-        return False
-    return error(view) not in {NONE, None}
+    commit = _commit(view)
+    return commit is not None and commit[1] != NONE
 
 
 def offsets(view: StepView) -> str | None:

@@ -279,9 +279,9 @@ def _compare(m: _Matcher, expected: Message, observed: Message, order: tuple[Any
             m.same("groups", _listed(expected), _listed(observed))
         case OffsetDeleteResponse(), OffsetDeleteResponse():
             m.error("errorCode", expected.error_code, observed.error_code)
-            codes = _deleted(observed)
-            m.same("topics", sorted(_deleted(expected)), sorted(codes))
-            for (topic, partition), code in _deleted(expected).items():
+            right, codes = _codes(expected), _codes(observed)
+            m.same("topics", sorted(right), sorted(codes))
+            for (topic, partition), code in right.items():
                 at = f"topics[{topic}].partitions[{partition}].errorCode"
                 m.error(at, code, codes[topic, partition])
         case DeleteGroupsResponse(), DeleteGroupsResponse():
@@ -342,12 +342,7 @@ def _leave(m: _Matcher, expected: LeaveGroupResponse, observed: LeaveGroupRespon
 
 
 def _commit(m: _Matcher, expected: CommitResponse, observed: CommitResponse) -> None:
-    def codes(answer: CommitResponse) -> dict[tuple[str, int], Any]:
-        return {
-            (t.name, p.partition_index): p.error_code for t in answer.topics for p in t.partitions
-        }
-
-    want, got = codes(expected), codes(observed)
+    want, got = _codes(expected), _codes(observed)
     m.same("topics", sorted(want), sorted(got))
     for (topic, partition), code in sorted(want.items()):
         m.error(f"topics[{topic}-{partition}].errorCode", code, got[topic, partition])
@@ -402,7 +397,7 @@ def _describe(
             )
 
 
-def _deleted(answer: OffsetDeleteResponse) -> dict[tuple[str, int], int | str]:
+def _codes(answer: CommitResponse | OffsetDeleteResponse) -> dict[tuple[str, int], int | str]:
     """Return the code of each partition; several rows of one are one."""
     return {(t.name, p.partition_index): p.error_code for t in answer.topics for p in t.partitions}
 

@@ -164,21 +164,17 @@ class DryRun:
                 self._read()
             case Disconnect():
                 self._disconnect(step)
-            case Failover():
-                if not self._may_take_over("restart"):
+            case Failover() | MoveCoordinator():
+                is_restart = isinstance(step, Failover)
+                if not self._may_take_over("restart" if is_restart else MOVES):
                     return False
                 self._read()
                 self.steps.append(step)
                 self._take(self._model.fail_over())
-                self._model.open.clear()
-                self._parked.clear()
-                self._unread.clear()
-            case MoveCoordinator():
-                if not self._may_take_over(MOVES):
-                    return False
-                self._read()
-                self.steps.append(step)
-                self._take(self._model.fail_over())
+                if is_restart:  # connections end with it
+                    self._model.open.clear()
+                    self._parked.clear()
+                    self._unread.clear()
             case DeleteTopics(topics=topics):
                 if "delete-topics" not in self.hello.features or self._model.deleted & {*topics}:
                     return False

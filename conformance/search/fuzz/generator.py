@@ -454,12 +454,8 @@ class Drawer:
             "describe": 0.5,
             "list": 0.3,
         }
-        if "DeleteGroups" in self._dry_run.hello.apis:
-            weights["delete"] = 0.3
-        if "TxnOffsetCommit" in self._dry_run.hello.apis:
-            weights["transact"] = 0.6
-        if "OffsetDelete" in self._dry_run.hello.apis:
-            weights["offsets"] = 0.3
+        optional = {"delete": 0.3, "transact": 0.6, "offsets": 0.3}
+        weights |= {k: w for k, w in optional.items() if _API[k] in self._dry_run.hello.apis}
         if member is None:
             replaces = group is not None and group.holder(instance_of(who) or "") is not None
             weights["join"] = 4.0 if state is GroupState.STABLE and not replaces else 12.0

@@ -10,13 +10,12 @@ about it.
 from __future__ import annotations
 
 import base64
-import struct
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fencepost.model.coordinator import UnsupportedError, codes_in
 from fencepost.model.messages.errors import Error
-from fencepost.model.messages.subscription import subscribed_topics
+from fencepost.model.messages.subscription import encode_string, subscribed_topics
 from fencepost.traces.logs.request_log import OWN_GROUPS
 
 MISSING, OWN = "missing", "own"
@@ -81,17 +80,17 @@ class Names:
     def _subscribing(self, metadata: str) -> str:
         """Return a subscription, in base64, with the cluster's name of the case's own topic."""
         try:
-            topics = subscribed_topics(base64.b64decode(metadata))
+            renamed = base64.b64decode(metadata)
+            topics = subscribed_topics(renamed)
         except ValueError:
             return metadata
         own = [topic for topic in topics if topic.startswith(OWN)]
         if not own:
             return metadata
-        renamed = base64.b64decode(metadata)
         for topic in own:
             real = self.topic(topic)
             self._topics[real] = topic
-            renamed = renamed.replace(_string(topic), _string(real))
+            renamed = renamed.replace(encode_string(topic), encode_string(real))
         after = base64.b64encode(renamed).decode()
         self._subscriptions[after] = metadata
         return after
@@ -142,10 +141,6 @@ class Names:
                 {**t, "name": self._topics.get(t["name"], t["name"])} for t in out["topics"]
             ]
         return out
-
-
-def _string(text: str) -> bytes:
-    return struct.pack(">h", len(text)) + text.encode()
 
 
 def _is_ours(name: object) -> bool:

@@ -1,4 +1,4 @@
-"""Logs as operators have them: a restart counts once, and what is none is refused by its name."""
+"""Read the field logs for advice: a restart counts once; other causes are refused by name."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def log_of(beginning: str) -> Path:
 
 
 def content(event: CoordinatorEvent) -> Content:
-    """What an event tells, without its place."""
+    """Return the fields of an event, without its place."""
     fields = tuple(sorted(event.fields.items()))
     ids = event.group, event.member_id, event.instance_id, event.generation
     return event.at_ms, event.kind, *ids, event.is_new, fields

@@ -63,8 +63,8 @@ def commit(rid: str = "r1") -> Send:
     return send("TxnOffsetCommit", 3, body, rid)
 
 
-def told(broker: Broker) -> list[RequestFrame]:
-    """The requests of the transaction, in order."""
+def transaction_requests(broker: Broker) -> list[RequestFrame]:
+    """Return the requests of the transaction, in order."""
     names = {*APIS, "TxnOffsetCommit", "OffsetFetch"}
     return [request for request in broker.requests if request.api in names]
 
@@ -76,7 +76,7 @@ async def test_a_transaction_is_begun_and_committed_whatever_the_answer(code: in
         assert found.body is not None
         (topic,) = found.body["topics"]
         assert (topic["name"], topic["partitions"][0]["errorCode"]) == ("t", code)
-    begun, added, sent, ended, fetched = told(broker)
+    begun, added, sent, ended, fetched = transaction_requests(broker)
     assert [r.api for r in (begun, added, sent, ended, fetched)] == [
         "InitProducerId",
         "AddOffsetsToTxn",
@@ -104,7 +104,7 @@ async def test_what_takes_time_is_waited_for() -> None:
     )
     async with scoped(script) as (scope, broker):
         await one(scope, commit())
-    apis = [request.api for request in told(broker)]
+    apis = [request.api for request in transaction_requests(broker)]
     assert [apis.count(api) for api in ("InitProducerId", "AddOffsetsToTxn", "OffsetFetch")] == [
         3,
         2,
@@ -118,7 +118,7 @@ async def test_a_broker_that_begins_no_transaction_has_none() -> None:
         for number in ("r1", "r2"):
             with pytest.raises(UnsupportedError, match="transactions: InitProducerId was answered"):
                 await scope.send(commit(number))
-    assert "TxnOffsetCommit" not in [request.api for request in told(broker)]
+    assert "TxnOffsetCommit" not in [request.api for request in transaction_requests(broker)]
 
 
 async def test_one_that_is_not_committed_is_no_failure_of_the_group_protocol() -> None:
