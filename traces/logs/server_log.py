@@ -54,7 +54,6 @@ OTHER_PROTOCOL = "about a group of another protocol (consumer, share or streams)
 PASSED_OVER = "of a group coordinator, but about no member: another line says it, too"
 UNREAD = "about a group, in words or a layout that is not read"
 UNDATED = "about a group, but without a date that is read"
-UNPLACED = "about a member whose group the log doesn't name"
 
 
 @dataclass(slots=True)
@@ -120,11 +119,11 @@ _MOST_IDS = 100_000
 
 @dataclass(frozen=True, slots=True)
 class _Survey:
-    """The form of a file: newest first, wrapped at a width, one JSON document."""
+    """The form of a file: newest first, wrapped at a width; `records`: of one JSON document."""
 
     is_newest_first: bool = False
     width: int | None = None
-    is_document: bool = False
+    records: Sequence[tuple[str, object]] | None = None
 
 
 class ServerLog(LogFiles[CoordinatorEvent]):
@@ -253,7 +252,7 @@ class ServerLog(LogFiles[CoordinatorEvent]):
         survey = self._survey(path)
         events: Iterable[CoordinatorEvent] = self._events(broker, path, survey)
         is_newest_first = survey.is_newest_first
-        if survey.is_document:
+        if survey.records is not None:
             events = list(events)
             is_newest_first = _has_newest_first(events)
         yield from self._placed(_oldest_first(list(events)) if is_newest_first else events)
@@ -271,8 +270,9 @@ class ServerLog(LogFiles[CoordinatorEvent]):
                 self.dates.learn(text)
                 made = self._of_several(("", path.name, 0), line, 0)
                 events += [each for each in made if isinstance(each, CoordinatorEvent)]
-        if begins_document(first) and self._document(path) is not None:
-            return _Survey(is_document=True)
+        records = self._document(path) if begins_document(first) else None
+        if records is not None:
+            return _Survey(records=records)
         return _Survey(_has_newest_first(events), wrap_width(lengths))
 
     @staticmethod
@@ -299,8 +299,8 @@ class ServerLog(LogFiles[CoordinatorEvent]):
         self, broker: str, source: str, path: Path, survey: _Survey, skew: int
     ) -> Iterator[tuple[int, CoordinatorEvent | str, bytes]]:
         """Yield each event, or reason of a line without one, with its line and its text."""
-        if survey.is_document:
-            yield from self._of_document(broker, source, path, skew)
+        if survey.records is not None:
+            yield from self._of_document(broker, source, path, survey.records, skew)
             return
         with opened(path) as lines:
             for number, line in self._whole_lines(source, lines, survey.width):
@@ -315,14 +315,19 @@ class ServerLog(LogFiles[CoordinatorEvent]):
                     yield number, self._of_one(where, line, skew), line
 
     def _of_document(
-        self, broker: str, source: str, path: Path, skew: int
+        self,
+        broker: str,
+        source: str,
+        path: Path,
+        records: Iterable[tuple[str, object]],
+        skew: int,
     ) -> Iterator[tuple[int, CoordinatorEvent | str, bytes]]:
         """Yield the events of a JSON document; a record's line is that of its text."""
         with opened(path) as file:
             lines = file.read().splitlines()
         self.skipped.lines += len(lines)
         at_line = 0
-        for text, at in self._document(path) or ():
+        for text, at in records:
             begin = text.strip()[:_SAMPLE].encode()
             at_line = next((n for n in range(at_line, len(lines)) if begin in lines[n]), at_line)
             where = broker, source, at_line + 1
