@@ -1,13 +1,8 @@
-"""Audit `server.log`: report what consumers did, without a verdict on the broker; make the page.
-
-The page of an audit has wrong answers first, then problems with the clients, then rebalances,
-deployments and life lines.  Of long tables it has the first rows, with their count; the JSON has
-the others.
-"""
+"""Audit `server.log`: report what consumers did, without a verdict on the broker."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
@@ -28,28 +23,9 @@ from fencepost.traces.logs.server_log import (
 )
 from fencepost.traces.operations.group_analysis import GroupAnalysis
 from fencepost.traces.operations.operator_report import OperatorReport
-from fencepost.traces.operations.operator_rows import Cause, Rebalance, Remedy
-from fencepost.traces.operations.operator_words import (
-    at_end,
-    causes_by_group,
-    cut,
-    expirations,
-    notes,
-    operator_json,
-    problems_text,
-    unshown,
-)
-from fencepost.traces.operations.ownership_picture import life_picture
-from fencepost.traces.operations.problem_words import (
-    at,
-    operator_problems,
-    seconds,
-    short,
-    times,
-)
+from fencepost.traces.operations.operator_words import operator_json
+from fencepost.traces.operations.problem_words import times
 from fencepost.traces.operations.server_events import ServerEvents
-from fencepost.traces.operations.time_line import LEGEND, time_line
-from fencepost.traces.pages.trace_page import PageTrace, page_with_traces
 
 FORMAT: Final = "fencepost-server-log-audit"
 VERSION: Final = 1
@@ -156,6 +132,13 @@ class ServerLogRun:
             ),
             other_groups=by_protocol(self.other_groups),
         )
+
+
+def unread_heading(lines: Sequence[UnreadLines]) -> str:
+    """Return the sentence about lines that were not understood; "" if all were."""
+    count = sum(each.lines for each in lines)
+    be = "was" if count == 1 else "were"
+    return f"{times(count, 'line')} about groups {be} not understood" if count else ""
 
 
 def unread_words(lines: Sequence[UnreadLines]) -> Iterator[str]:
@@ -276,154 +259,3 @@ def audit_server_log(log: ServerLog, only: frozenset[str] = frozenset()) -> Serv
         log.unread,
         {name: protocol for name, protocol in log.other_groups.items() if is_included(name, only)},
     )
-
-
-_ROWS = 200
-_REBALANCES = 500
-"""Greatest number of rebalances in the page."""
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """A group's result: `outcome` explained, violated or unknown; its trace's name, if any."""
-
-    group: str
-    outcome: str
-    reason: str
-    trace: str | None = None
-
-
-def audit_page(
-    report: OperatorReport,
-    judged: Sequence[Judged] = (),
-    traces: Mapping[str, PageTrace] | None = None,
-    not_covered: Sequence[str] = (),
-    unread: Sequence[UnreadLines] = (),
-) -> str:
-    """Make the page.
-
-    `judged`: every group; `traces`: of violated ones, by name; `not_covered`: subjects that the log
-    lacks; `unread`: lines about groups that were not understood.
-    """
-    counts = {word: sum(1 for g in judged if g.outcome == word) for word in _OUTCOMES}
-    problems_ = operator_problems(report)
-    rebalances = report.rebalances.rows[:_REBALANCES]
-    links = {row.place: f"rebalance-{number}" for number, row in enumerate(rebalances, 1)}
-    (day, moments), (file, lines) = _moments(rebalances), _lines(rebalances)
-    return page_with_traces(
-        "audit.html",
-        _heading(report, counts, unread),
-        traces or {},
-        outcome="unknown" if unread else _worst(counts, len(problems_)),
-        unread=list(unread_words(unread)),
-        facts=_facts(report, counts if judged else {}),
-        judged=[g for g in judged if g.outcome != "explained"][:_ROWS],
-        unexplained=counts["violated"] + counts["unknown"],
-        problems=problems_[:_ROWS],
-        unshown=list(unshown(report)),
-        at_end=list(at_end(report)),
-        told=any(line.fenced_ms is not None for line in report.life_lines.rows),
-        groups=causes_by_group(report)[:_ROWS],
-        unclear=sorted(report.unclear.items()),
-        cut=cut,
-        causes=[(c.value, report.causes[c]) for c in Cause if report.causes[c]],
-        remedies=[
-            (_REMEDIES.get(r, r.value), report.remedies[r]) for r in Remedy if report.remedies[r]
-        ],
-        hours=[(at(hour), count) for hour, count in sorted(report.by_hour.items())][-_ROWS:],
-        most=max(report.by_hour.values(), default=0),
-        deployments=report.deployments.rows[:_ROWS],
-        rebalances=rebalances,
-        day=day,
-        moments=moments,
-        file=file,
-        lines=lines,
-        expired=list(expirations(report)),
-        expirations=report.expirations.rows[:_ROWS],
-        notes=list(notes(report)),
-        near=report.near_timeouts.rows[:_ROWS],
-        life_lines=report.life_lines.rows[:_ROWS],
-        picture=life_picture(report),
-        line=time_line(report, links),
-        legend=LEGEND,
-        links_of=links,
-        report=report,
-        not_shown=not_covered,
-        at=at,
-        seconds=seconds,
-        short=short,
-        times=times,
-        saved=_saved,
-    )
-
-
-_OUTCOMES = {"violated": "violated", "unknown": "unknown", "explained": "holds"}
-"""The outcomes of a group, the worst first, and the word that colours each."""
-
-_REMEDIES = {Remedy.NOTHING: "none of these"}
-
-
-def _worst(counts: Mapping[str, int], problem_count: int) -> str:
-    """Return the colour of the page: that of the worst result."""
-    bad = next((word for word in ("violated", "unknown") if counts[word]), "")
-    return bad or (
-        "known-failure" if problem_count else "holds" if counts["explained"] else "index"
-    )
-
-
-def unread_heading(lines: Sequence[UnreadLines]) -> str:
-    """Return the sentence about lines that were not understood; "" if all were."""
-    count = sum(each.lines for each in lines)
-    be = "was" if count == 1 else "were"
-    return f"{times(count, 'line')} about groups {be} not understood" if count else ""
-
-
-def _heading(
-    report: OperatorReport, counts: Mapping[str, int], unread: Sequence[UnreadLines]
-) -> str:
-    counts_text = ", ".join(f"{counts[w]:,} {w}" for w in reversed(_OUTCOMES) if counts[w])
-    groups = times(sum(counts.values()) or report.groups, "group")
-    problems = problems_text(report)
-    beside = f"; {unread_heading(unread)}" if unread else ""
-    return (
-        f"{problems[0].upper()}{problems[1:]}; {groups}{': ' if counts_text else ''}{counts_text}"
-        f"{beside}"
-    )
-
-
-def _facts(report: OperatorReport, counts: Mapping[str, int]) -> list[tuple[str, str]]:
-    expired = report.expirations.count
-    if report.from_ms is None or report.until_ms is None:
-        return [("the log", "holds no request of a group")]
-    return [
-        ("from", at(report.from_ms)),
-        ("to", at(report.until_ms)),
-        ("rebalances", f"{report.rebalances.count:,}"),
-        *([("members that expired", f"{expired:,}")] if expired else []),
-        *((word, f"{count:,}") for word, count in counts.items()),
-    ]
-
-
-def _saved(row: Rebalance) -> str:
-    """Return the setting that would have avoided a rebalance, with the timeout that it needs."""
-    if row.session_ms is None:
-        return _REMEDIES.get(row.remedy, row.remedy.value)
-    return f"{row.remedy.value}, session.timeout.ms {row.session_ms}"
-
-
-def _moments(rows: Sequence[Rebalance]) -> tuple[str, dict[int, str]]:
-    """Return the common day of all rows ("" if several), and the text of each time."""
-    texts = {row.start_ms: at(row.start_ms) for row in rows}
-    days = {text.partition(" ")[0] for text in texts.values()}
-    if len(days) != 1:
-        return "", texts
-    return days.pop(), {ms: text.split()[1] for ms, text in texts.items()}
-
-
-def _lines(rows: Sequence[Rebalance]) -> tuple[str, dict[str, str]]:
-    """Return the common file of all rows ("" if several), and the text of each place."""
-    parts = {row.place: row.place.rpartition(":") for row in rows}
-    files = {file for file, _, _ in parts.values()}
-    if len(files) != 1:
-        return "", {place: place for place in parts}
-    return files.pop(), {place: number for place, (_, _, number) in parts.items()}

@@ -98,7 +98,7 @@ def operator_summary(report: OperatorReport) -> list[str]:
             number += more
             lines += ["", f"   And {more:,} more of this kind ({kind}); the JSON has all."]
     lacks, expired_lines = list(unshown(report)), list(expirations(report))
-    rest = (*_rebalances(report), *_others(report), *at_end(report))
+    rest = (*_rebalances(report), *other_lines(report), *at_end(report))
     parts = (lacks, expired_lines)
     return [*lines, *(line for part in parts if part for line in ("", *part)), *rest]
 
@@ -146,6 +146,11 @@ def _rebalances(report: OperatorReport) -> Iterator[str]:
         return
     causes = ", ".join(f"{c.value} {report.causes[c]:,}" for c in Cause if report.causes[c])
     yield from ("", f"Rebalances by cause: {causes}.", *_by_group(report))
+    yield from rebalance_lines(report)
+
+
+def rebalance_lines(report: OperatorReport) -> Iterator[str]:
+    """Yield lines about what would have avoided rebalances, about reasons, and the longest."""
     helped = [
         f"{remedy.value} {report.remedies[remedy]:,}"
         for remedy in AVOIDING
@@ -187,13 +192,18 @@ def causes_by_group(report: OperatorReport) -> list[tuple[str, int, str]]:
 def _by_group(report: OperatorReport) -> Iterator[str]:
     rows = causes_by_group(report)
     for group, total, causes_text in rows[:_MOST_GROUPS] if len(rows) > 1 else ():
-        figures = report.figures[group]
-        helped = [f"{r.value} {figures.remedies[r]:,}" for r in AVOIDING if figures.remedies[r]]
-        avoided = f"; avoided by {', '.join(helped)}" if helped else ""
-        took = f"{'together ' if total > 1 else ''}{seconds(figures.total_ms)}"
-        yield f"  {quoted(group)}: {total:,}, {took} ({causes_text}){avoided}"
+        yield f"  {group_line(report, group, total, causes_text)}"
     if (more := len(rows) - _MOST_GROUPS) > 0:
         yield f"  and {times(more, 'group')} with fewer or as many; the JSON has them."
+
+
+def group_line(report: OperatorReport, group: str, total: int, causes_text: str) -> str:
+    """Return the line about a group's rebalances; the arguments are as in `causes_by_group`."""
+    figures = report.figures[group]
+    helped = [f"{r.value} {figures.remedies[r]:,}" for r in AVOIDING if figures.remedies[r]]
+    avoided = f"; avoided by {', '.join(helped)}" if helped else ""
+    took = f"{'together ' if total > 1 else ''}{seconds(figures.total_ms)}"
+    return f"{quoted(group)}: {total:,}, {took} ({causes_text}){avoided}"
 
 
 def _sessions(report: OperatorReport) -> Iterator[str]:
@@ -296,15 +306,6 @@ _STREAMS = (
     "(probing rebalances); they close without LeaveGroup by default, so that each restart of a "
     "dynamic member waits for its session: group.instance.id keeps the tasks."
 )
-
-
-def notes(report: OperatorReport) -> Iterator[str]:
-    """Yield lines about the kinds of groups, reasons, restarts and failovers."""
-    yield from _kinds(report)
-    yield from _of_expired(report)
-    yield from _reasons(report)
-    yield from _restarts(report)
-    yield from _failovers(report)
 
 
 def _kinds(report: OperatorReport) -> Iterator[str]:
@@ -475,7 +476,8 @@ def _failovers(report: OperatorReport) -> Iterator[str]:
 _FAILOVER_MS = 60_000
 
 
-def _others(report: OperatorReport) -> Iterator[str]:
+def other_lines(report: OperatorReport) -> Iterator[str]:
+    """Yield lines about restarts, deployments, removals, failovers and sessions nearly over."""
     yield from _restarts(report)
     dearest = sorted(report.deployments.rows, key=lambda row: -row.rebalances)
     for deployment in dearest[:_MOST]:

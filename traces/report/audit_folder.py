@@ -23,9 +23,7 @@ from fencepost.traces.audit.audit_results import (
 from fencepost.traces.audit.log_audit import ASSUMED, AuditRun, by_protocol
 from fencepost.traces.audit.server_log_audit import (
     NOT_COVERED,
-    Judged,
     ServerLogRun,
-    audit_page,
     unread_heading,
     unread_words,
 )
@@ -38,6 +36,7 @@ from fencepost.traces.operations.open_metrics import metrics_text
 from fencepost.traces.operations.operator_words import operator_summary, problems_text
 from fencepost.traces.operations.problem_words import quoted
 from fencepost.traces.pages.trace_page import PageTrace
+from fencepost.traces.report.audit_page import Judged, audit_page
 
 _MOST = 20
 LogRun = AuditRun | ServerLogRun
@@ -46,11 +45,46 @@ LogRun = AuditRun | ServerLogRun
 
 def audit_lines(run: LogRun) -> Iterator[str]:
     """Yield the audit in lines of text."""
-    yield from _server_lines(run) if isinstance(run, ServerLogRun) else _request_lines(run)
-    yield from _other_groups(run.other_groups)
-    yield from _passed_over(run.skipped)
+    if isinstance(run, ServerLogRun):
+        yield from _server_lines(run)
+    else:
+        yield from _request_lines(run)
+    for block in _rest(run):
+        yield from block
+
+
+def about_lines(run: LogRun) -> list[str]:
+    """Return the lines about the log, and about what is not judged."""
+    read = _lines_read(run)
+    return [line for block in (read, *_rest(run)) for line in block if line]
+
+
+def _rest(run: LogRun) -> Iterator[list[str]]:
+    yield list(_other_groups(run.other_groups))
+    yield list(_passed_over(run.skipped))
     if run.own_groups:
-        yield f"Left out: {plural(run.own_groups, 'group')} of fencepost itself (--group NAME)."
+        own = plural(run.own_groups, "group")
+        yield [f"Left out: {own} of fencepost itself (--group NAME)."]
+
+
+def _lines_read(run: LogRun) -> list[str]:
+    """Return lines about the lines that were read, and about assumptions."""
+    of_all = f"{plural(run.lines, 'line')} of {plural(len(run.files), 'file')}"
+    if isinstance(run, ServerLogRun):
+        lost = (
+            f"{plural(run.lost, 'more line')} about static members that were fenced or replaced: "
+            "the log doesn't show their group."
+        )
+        read = f"Read: {plural(run.events, 'line')} of a group coordinator, of {of_all}."
+        return [*([lost] if run.lost else []), "", read]
+    return [
+        "",
+        (
+            f"Judged by {run.settings.revision.name}: {plural(run.exchanges, 'request')} in "
+            f"{of_all}."
+        ),
+        f"Assumed: {ASSUMED[run.settings.gaps]}",
+    ]
 
 
 def _server_lines(run: ServerLogRun) -> Iterator[str]:
@@ -62,16 +96,7 @@ def _server_lines(run: ServerLogRun) -> Iterator[str]:
             yield f"  {line}"
     yield ""
     yield from operator_summary(run.report)
-    if run.lost:
-        yield (
-            f"{plural(run.lost, 'more line')} about static members that were fenced or replaced: "
-            "the log doesn't show their group."
-        )
-    yield ""
-    yield (
-        f"Read: {plural(run.events, 'line')} of a group coordinator, of "
-        f"{plural(run.lines, 'line')} of {plural(len(run.files), 'file')}."
-    )
+    yield from _lines_read(run)
     yield "Only a request log shows:"
     for kind in NOT_COVERED:
         yield f"  {kind}"
@@ -85,22 +110,23 @@ def _request_lines(run: AuditRun) -> Iterator[str]:
     yield f"{problems_text(run.report)}; {verdict}."
     yield ""
     yield from operator_summary(run.report)
-    yield ""
-    yield (
-        f"Judged by {run.settings.revision.name}: {plural(run.exchanges, 'request')} in "
-        f"{plural(run.lines, 'line')} of {plural(len(run.files), 'file')}."
-    )
-    yield f"Assumed: {ASSUMED[run.settings.gaps]}"
+    yield from _lines_read(run)
     for group in _with(run, VIOLATED):
         yield ""
         yield f"{quoted(group.group_id)}: violated"
-        for violation in group.first_violations[:3]:
-            yield from _violation_lines(violation, run)
-        if group.violations > 3:
-            yield f"  and {group.violations - 3} more"
+        for line in _violations(group, run):
+            yield f"  {line}"
     for group in _with(run, UNKNOWN):
         yield ""
         yield f"{quoted(group.group_id)}: unknown. {group.reason}"
+
+
+def _violations(group: GroupResult, run: AuditRun) -> Iterator[str]:
+    """Yield lines about a group's first violations."""
+    for violation in group.first_violations[:3]:
+        yield from _violation_lines(violation, run)
+    if group.violations > 3:
+        yield f"and {group.violations - 3} more"
 
 
 def _with(run: AuditRun, outcome: str) -> list[GroupResult]:
@@ -110,13 +136,13 @@ def _with(run: AuditRun, outcome: str) -> list[GroupResult]:
 def _violation_lines(violation: AuditViolation, run: AuditRun) -> Iterator[str]:
     x = violation.exchange
     who = x.request_body.get("groupInstanceId") or x.request_body.get("memberId") or x.client_id
-    yield f"  {x.place}: {x.api} v{x.version} of {who} was answered {violation.says}"
+    yield f"{x.place}: {x.api} v{x.version} of {who} was answered {violation.says}"
     if violation.rule is not None:
         try:
             rule = run.settings.revision.rule(violation.rule)
         except KeyError:
             return
-        yield f"    {violation.rule} ({violation.level}): {rule.because or rule.source}"
+        yield f"  {violation.rule} ({violation.level}): {rule.because or rule.source}"
 
 
 def _other_groups(groups: Mapping[str, str]) -> Iterator[str]:
@@ -149,15 +175,21 @@ def write_audit(run: LogRun, folder: Path) -> None:
         **{name: trace.text() for name, (_, trace) in traces.items()},
     }
     names = {group_id: name for name, (group_id, _) in traces.items()}
-    results = () if isinstance(run, ServerLogRun) else run.groups.values()
-    judged = [Judged(g.group_id, g.outcome, g.reason, names.get(g.group_id)) for g in results]
+    judged = []
+    if not isinstance(run, ServerLogRun):
+        for g in run.groups.values():
+            violations = tuple(_violations(g, run))
+            judged.append(
+                Judged(g.group_id, g.outcome, g.reason, names.get(g.group_id), violations)
+            )
     pages = {
         name: PageTrace(trace, f"{group_id}: around the violation", name)
         for name, (group_id, trace) in traces.items()
     }
     uncovered = NOT_COVERED if isinstance(run, ServerLogRun) else ()
     unread = run.unread if isinstance(run, ServerLogRun) else ()
-    texts["index.html"] = audit_page(run.report, judged, pages, uncovered, unread)
+    about = about_lines(run)
+    texts["index.html"] = audit_page(run.report, judged, pages, uncovered, unread, about)
     write_texts(texts, folder, "--report")
 
 

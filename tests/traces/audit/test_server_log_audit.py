@@ -160,7 +160,7 @@ def test_the_command_says_what_only_a_request_log_shows(tmp_path: Path) -> None:
     Draft202012Validator(SCHEMA.schema()).validate(document)
     Draft202012Validator(operator_words.SCHEMA.schema()).validate(document["operator"])
     page = (tmp_path / "index.html").read_text()
-    assert page.index("Who held each instance id") < page.index("What only a request log shows")
+    assert page.index("Who held each instance id") < page.index("Only a request log shows")
 
 
 def test_what_was_fenced_in_a_group_that_was_not_asked_for_is_left_out() -> None:

@@ -7,16 +7,13 @@ from functools import cache
 import pytest
 from support.places import TESTS
 
-from fencepost.traces.audit.server_log_audit import (
-    ServerLogRun,
-    audit_page,
-    audit_server_log,
-)
+from fencepost.traces.audit.server_log_audit import ServerLogRun, audit_server_log
 from fencepost.traces.logs.server_log import ServerLog
 from fencepost.traces.operations.open_metrics import metrics_text
 from fencepost.traces.operations.operator_report import OperatorReport
 from fencepost.traces.operations.operator_rows import Cause, GroupKind, Loop, Remedy
 from fencepost.traces.operations.operator_words import operator_json, operator_summary
+from fencepost.traces.report.audit_page import audit_page
 
 FOLDER = TESTS / "traces" / "field_logs"
 

@@ -10,7 +10,7 @@ from support.logs.audit_reports import reported
 from support.logs.model_log import Consumer, ModelLog
 from support.places import TESTS
 
-from fencepost.traces.audit.server_log_audit import Judged, audit_page, audit_server_log
+from fencepost.traces.audit.server_log_audit import audit_server_log
 from fencepost.traces.logs.request_log import read_request_log
 from fencepost.traces.logs.server_log import ServerLog
 from fencepost.traces.operations.operator_report import OperatorReport
@@ -18,6 +18,7 @@ from fencepost.traces.operations.operator_words import cut
 from fencepost.traces.operations.ownership_picture import life_picture
 from fencepost.traces.operations.problem_words import operator_problems
 from fencepost.traces.operations.rebalances import BEFORE_LOG
+from fencepost.traces.report.audit_page import Judged, audit_page
 
 LOG = TESTS / "traces" / "request_logs" / "kafka-4.3.0.log.gz"
 
@@ -79,7 +80,8 @@ def test_what_a_log_cannot_show_is_said_where_problems_are() -> None:
     assert text.startswith(" 2 problems with clients shown in this log, 3 groups without a member")
     assert "whether a process was alive when another took its group.instance.id" in text
     assert "a red end" not in text
-    assert "payments-1 6 new member 3, leave 3" in text
+    assert "'payments-1': 6, together " in text
+    assert "(new member 3, leave 3)" in text
 
 
 def test_why_a_remedy_is_unknown_and_a_deployment_is_cut_is_said() -> None:
@@ -91,8 +93,7 @@ def test_why_a_remedy_is_unknown_and_a_deployment_is_cut_is_said() -> None:
     log.run(60)
     report = reported(log.exchanges[start + 1 :])  # after the first leave
     text = text_of(audit_page(report))
-    assert "What would have avoided some is unknown:" in text
-    assert f"1: {BEFORE_LOG}" in text
+    assert f"What would have avoided 1 is unknown: {BEFORE_LOG}." in text
     (told,) = map(cut, report.deployments.rows)
     assert "the log begins in the middle of it" in told
     assert told in text

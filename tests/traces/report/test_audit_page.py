@@ -10,8 +10,8 @@ from support.page.open import Open
 from support.page.pages import finding
 from support.places import TESTS
 
-from fencepost.traces.audit.server_log_audit import Judged, audit_page
 from fencepost.traces.logs.request_log import read_request_log
+from fencepost.traces.report.audit_page import Judged, audit_page
 
 LOG = TESTS / "traces" / "request_logs" / "kafka-2.8.0.log.gz"
 

@@ -1,0 +1,203 @@
+"""Make the page of an audit: the whole of its text, with a time line, tables and life lines.
+
+The time line of the log is first, then wrong answers, problems with the clients, members that
+expired, rebalances, restarts and life lines.  Of long tables the page has the first rows, with
+their count; the JSON has the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from fencepost.traces.audit.server_log_audit import unread_heading, unread_words
+from fencepost.traces.logs.server_log import UnreadLines
+from fencepost.traces.operations.operator_report import OperatorReport
+from fencepost.traces.operations.operator_rows import Cause, Rebalance, Remedy
+from fencepost.traces.operations.operator_words import (
+    at_end,
+    causes_by_group,
+    cut,
+    expirations,
+    group_line,
+    other_lines,
+    problems_text,
+    rebalance_lines,
+    unshown,
+)
+from fencepost.traces.operations.ownership_picture import life_picture
+from fencepost.traces.operations.problem_words import (
+    OperatorProblem,
+    at,
+    operator_problems,
+    quoted,
+    seconds,
+    short,
+    times,
+)
+from fencepost.traces.operations.time_line import LEGEND, time_line
+from fencepost.traces.pages.trace_page import PageTrace, page_with_traces
+
+_ROWS = 200
+"""Greatest number of rows of a table."""
+_REBALANCES = 500
+"""Greatest number of rebalances in the page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A group's result: `outcome` explained, violated or unknown; its trace's name, if any.
+
+    `violations`: lines about its first violations.
+    """
+
+    group: str
+    outcome: str
+    reason: str
+    trace: str | None = None
+    violations: tuple[str, ...] = ()
+
+
+def audit_page(
+    report: OperatorReport,
+    judged: Sequence[Judged] = (),
+    traces: Mapping[str, PageTrace] | None = None,
+    not_covered: Sequence[str] = (),
+    unread: Sequence[UnreadLines] = (),
+    about: Sequence[str] = (),
+) -> str:
+    """Make the page.
+
+    `judged`: every group; `traces`: of violated ones, by name; `not_covered`: subjects that the log
+    lacks; `unread`: lines about groups that were not understood; `about`: lines about the log and
+    what was not judged.
+    """
+    counts = {word: sum(1 for g in judged if g.outcome == word) for word in _OUTCOMES}
+    problems_ = operator_problems(report)
+    rebalances = report.rebalances.rows[:_REBALANCES]
+    links = {row.place: f"rebalance-{number}" for number, row in enumerate(rebalances, 1)}
+    (day, moments), (file, lines) = _moments(rebalances), _lines(rebalances)
+    return page_with_traces(
+        "audit.html",
+        _heading(report, counts, unread),
+        traces or {},
+        outcome="unknown" if unread else _worst(counts, len(problems_)),
+        unread=list(unread_words(unread)),
+        facts=_facts(report, counts if judged else {}),
+        judged=[g for g in judged if g.outcome != "explained"][:_ROWS],
+        unexplained=counts["violated"] + counts["unknown"],
+        problems=problems_[:_ROWS],
+        problem_count=len(problems_),
+        head=_head,
+        unshown=list(unshown(report)),
+        at_end=list(at_end(report)),
+        told=any(line.fenced_ms is not None for line in report.life_lines.rows),
+        groups=[group_line(report, *row) for row in causes_by_group(report)[:_ROWS]],
+        cut=cut,
+        causes=[(c.value, report.causes[c]) for c in Cause if report.causes[c]],
+        remedies=[
+            (_REMEDIES.get(r, r.value), report.remedies[r]) for r in Remedy if report.remedies[r]
+        ],
+        hours=[(at(hour), count) for hour, count in sorted(report.by_hour.items())][-_ROWS:],
+        most=max(report.by_hour.values(), default=0),
+        deployments=report.deployments.rows[:_ROWS],
+        rebalances=rebalances,
+        day=day,
+        moments=moments,
+        file=file,
+        lines=lines,
+        expired=list(expirations(report)),
+        expirations=report.expirations.rows[:_ROWS],
+        notes=list(rebalance_lines(report)) if report.rebalances.count else [],
+        others=list(other_lines(report)),
+        about=about,
+        near=report.near_timeouts.rows[:_ROWS],
+        life_lines=report.life_lines.rows[:_ROWS],
+        picture=life_picture(report),
+        line=time_line(report, links),
+        legend=LEGEND,
+        links_of=links,
+        report=report,
+        not_shown=not_covered,
+        at=at,
+        seconds=seconds,
+        short=short,
+        times=times,
+        saved=_saved,
+    )
+
+
+_OUTCOMES = {"violated": "violated", "unknown": "unknown", "explained": "holds"}
+"""The outcomes of a group, the worst first, and the word that colours each."""
+
+_REMEDIES = {Remedy.NOTHING: "none of these"}
+
+
+def _worst(counts: Mapping[str, int], problem_count: int) -> str:
+    """Return the colour of the page: that of the worst result."""
+    bad = next((word for word in ("violated", "unknown") if counts[word]), "")
+    return bad or (
+        "known-failure" if problem_count else "holds" if counts["explained"] else "index"
+    )
+
+
+def _head(problem: OperatorProblem) -> str:
+    """Return the heading of a problem: its group, its instance id, and its processes."""
+    names = ", ".join(problem.names[:_NAMES])
+    more = f" and {len(problem.names) - _NAMES:,} more" if len(problem.names) > _NAMES else ""
+    who = [problem.instance_id or "", f"{names}{more}"]
+    return " · ".join([quoted(problem.group), *filter(None, dict.fromkeys(who))])
+
+
+_NAMES = 3
+
+
+def _heading(
+    report: OperatorReport, counts: Mapping[str, int], unread: Sequence[UnreadLines]
+) -> str:
+    counts_text = ", ".join(f"{counts[w]:,} {w}" for w in reversed(_OUTCOMES) if counts[w])
+    groups = times(sum(counts.values()) or report.groups, "group")
+    problems = problems_text(report)
+    beside = f"; {unread_heading(unread)}" if unread else ""
+    return (
+        f"{problems[0].upper()}{problems[1:]}; {groups}"
+        f"{f': {counts_text}' if counts_text else ', not judged' if report.unshown else ''}{beside}"
+    )
+
+
+def _facts(report: OperatorReport, counts: Mapping[str, int]) -> list[tuple[str, str]]:
+    expired = report.expirations.count
+    if report.from_ms is None or report.until_ms is None:
+        return [("the log", "holds no request of a group")]
+    return [
+        ("from", at(report.from_ms)),
+        ("to", at(report.until_ms)),
+        ("rebalances", f"{report.rebalances.count:,}"),
+        *([("members that expired", f"{expired:,}")] if expired else []),
+        *((word, f"{count:,}") for word, count in counts.items()),
+    ]
+
+
+def _saved(row: Rebalance) -> str:
+    """Return the setting that would have avoided a rebalance, with the timeout that it needs."""
+    if row.session_ms is None:
+        return _REMEDIES.get(row.remedy, row.remedy.value)
+    return f"{row.remedy.value}, session.timeout.ms {row.session_ms}"
+
+
+def _moments(rows: Sequence[Rebalance]) -> tuple[str, dict[int, str]]:
+    """Return the common day of all rows ("" if several), and the text of each time."""
+    texts = {row.start_ms: at(row.start_ms) for row in rows}
+    days = {text.partition(" ")[0] for text in texts.values()}
+    if len(days) != 1:
+        return "", texts
+    return days.pop(), {ms: text.split()[1] for ms, text in texts.items()}
+
+
+def _lines(rows: Sequence[Rebalance]) -> tuple[str, dict[str, str]]:
+    """Return the common file of all rows ("" if several), and the text of each place."""
+    parts = {row.place: row.place.rpartition(":") for row in rows}
+    files = {file for file, _, _ in parts.values()}
+    if len(files) != 1:
+        return "", {place: place for place in parts}
+    return files.pop(), {place: number for place, (_, _, number) in parts.items()}
