@@ -17,7 +17,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from fencepost.conformance.simulate.consumption import RebalanceLog, place_of
+from fencepost.conformance.simulate.consumption import place_of
 from fencepost.conformance.simulate.deployment_scenario import (
     A_YEAR_MS,
     DEFAULTS,
@@ -41,6 +41,7 @@ from fencepost.conformance.simulate.deployment_scenario import (
     draw_ms,
 )
 from fencepost.conformance.simulate.quiet_simulation import QuietSimulation
+from fencepost.conformance.simulate.simulated_events import SimulatedStory
 from fencepost.conformance.simulate.simulation import SimulatedExchange, Simulation
 from fencepost.model.classic.vocabulary import GroupState
 from fencepost.model.client.behaviour import ClientSettings
@@ -246,7 +247,7 @@ class RunningDeployment(Deployment):
         self.placements = [(0, scenario.partition_racks(0))]
         """The racks of the partitions' replicas, each from a time on."""
         self.sim.cluster.racks = self.placements[0][1]
-        self.log = self.sim.watch = RebalanceLog(self.sim.cluster.model.groups)
+        self.story = self.sim.watch = SimulatedStory(self.sim.cluster.model.groups)
         self._events_read = 0
 
     @property

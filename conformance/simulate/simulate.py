@@ -14,7 +14,6 @@ from msgspec import UNSET, Meta, UnsetType
 
 from fencepost.conformance.simulate.consumption import (
     PartitionTimes,
-    SimulatedRebalance,
     consumption,
     far_ms,
     place_of,
@@ -34,12 +33,14 @@ from fencepost.conformance.simulate.deployment_scenario import (
     Spread,
     draw_ms,
 )
+from fencepost.conformance.simulate.simulated_events import AnyRebalance
 from fencepost.conformance.simulate.simulation import SimulatedExchange, SkippedRequests
 from fencepost.conformance.wire.codec import encode_message
 from fencepost.model.messages.messages import HeartbeatResponse
 from fencepost.model.messages.shapes import Message
 from fencepost.traces.files.document_schema import Count, Document, DocumentSchema, Seconds
-from fencepost.traces.operations.operator_rows import Cause
+from fencepost.traces.operations.operator_rows import Cause, End
+from fencepost.traces.operations.rebalances import JudgedRebalance
 
 CauseWord = Annotated[str, Meta(extra_json_schema={"enum": [cause.value for cause in Cause]})]
 
@@ -263,6 +264,7 @@ def _answer_size(api: str, version: int, message: Message) -> int:
     return len(encode_message(api, "Response", version, 1, message.to_body(version)))
 
 
+BY_ADMIN = "removed by an administrator"
 _FORMS_S = 3600.0
 """Seconds for a group to form."""
 
@@ -322,7 +324,6 @@ def _form(deployment: RunningDeployment) -> int:
     sim.rest_no_more()
     sim.history.clear()
     sim.skipped.clear()
-    deployment.log.rebalances.clear()
     return sim.now_ms
 
 
@@ -332,7 +333,8 @@ def _cost(run: SimulationRun, deployment: RunningDeployment, begin_ms: int) -> C
     partitions = scenario.all_partitions
     window = begin_ms, sim.now_ms, _resume_ms(scenario)
     times = consumption(sim.events, deployment.ended, partitions, *window)
-    rebalances = deployment.log.rebalances
+    rebalances = [r for r in deployment.story.end(sim.now_ms) if r.start_ms >= begin_ms]
+    rows = tuple(_row(rebalance, begin_ms) for rebalance in rebalances)
     apis = traffic_of(sim.history, sim.skipped)
     return Cost(
         scenario=scenario.name,
@@ -341,17 +343,17 @@ def _cost(run: SimulationRun, deployment: RunningDeployment, begin_ms: int) -> C
         members=scenario.members * scenario.threads,
         partitions=len(partitions),
         rebalances=len(rebalances),
-        generations=sum(rebalance.completed_ms is not None for rebalance in rebalances),
+        generations=sum(row.generation is not None for row in rows),
         partitions_moved=sum(each.moves for each in times),
         unavailable_partition_s=_s(sum(each.unavailable_ms for each in times)),
         longest_gap_s=_s(max(each.longest_gap_ms for each in times)),
         twice_partition_s=_s(sum(each.twice_ms for each in times)),
         far_partition_s=_far_s(deployment, times),
-        balanced_after_s=_balanced_after_s(deployment, times, begin_ms),
+        balanced_after_s=_balanced_after_s(deployment, times, rebalances, begin_ms),
         lasted_s=_s(sim.now_ms - begin_ms),
         requests=sum(each.requests for each in apis.values()),
         bytes=sum(each.bytes_in + each.bytes_out for each in apis.values()),
-        causes=dict(Counter(rebalance.cause.value for rebalance in rebalances).most_common()),
+        causes=dict(Counter(row.cause for row in rows).most_common()),
         halted=tuple(deployment.halted),
         failures=tuple(
             FailureRow(
@@ -363,7 +365,7 @@ def _cost(run: SimulationRun, deployment: RunningDeployment, begin_ms: int) -> C
             for each in deployment.failures
         ),
         apis=apis,
-        each_rebalance=() if run.is_brief else tuple(_row(r, begin_ms) for r in rebalances),
+        each_rebalance=() if run.is_brief else rows,
         each_partition=() if run.is_brief else tuple(_times(each, begin_ms) for each in times),
     )
 
@@ -376,12 +378,16 @@ def _far_s(deployment: RunningDeployment, times: Sequence[PartitionTimes]) -> fl
 
 
 def _balanced_after_s(
-    deployment: RunningDeployment, times: Sequence[PartitionTimes], begin_ms: int
+    deployment: RunningDeployment,
+    times: Sequence[PartitionTimes],
+    rebalances: Iterable[AnyRebalance],
+    begin_ms: int,
 ) -> float | None:
     """Return the end of the last rebalance and of the last gap."""
     if not deployment.is_balanced():
         return None
-    ends = [each.stable_ms or 0 for each in deployment.log.rebalances]
+    over = (each.row for each in rebalances if isinstance(each, JudgedRebalance))
+    ends = [row.stable_ms or 0 for row in over]
     gained_ms = [held.from_ms for each in times for held in each.held]
     return _s(max([begin_ms, *ends, *gained_ms]) - begin_ms)
 
@@ -394,17 +400,31 @@ def _s(ms: int) -> float:
     return round(ms / 1000, 3)
 
 
-def _row(rebalance: SimulatedRebalance, begin_ms: int) -> RebalanceRow:
-    stable_ms = rebalance.stable_ms
+def _row(rebalance: AnyRebalance, begin_ms: int) -> RebalanceRow:
+    gone = rebalance.gone
+    by_admin = gone is not None and gone.end is End.REMOVED
+    who, also = rebalance.who.client_id, tuple(process.client_id for process in rebalance.others)
+    if not isinstance(rebalance, JudgedRebalance):
+        return RebalanceRow(
+            at_s=_s(rebalance.start_ms - begin_ms),
+            cause=rebalance.cause.value,
+            who=who,
+            note=BY_ADMIN if by_admin else rebalance.reason,
+            also=also,
+            generation=None,
+            members=None,
+            took_s=None,
+        )
+    row = rebalance.row
     return RebalanceRow(
-        at_s=_s(rebalance.at_ms - begin_ms),
-        cause=rebalance.cause.value,
-        who=rebalance.who,
-        note=rebalance.note,
-        also=tuple(rebalance.also),
-        generation=rebalance.generation,
-        members=rebalance.members,
-        took_s=None if stable_ms is None else _s(stable_ms - rebalance.at_ms),
+        at_s=_s(row.start_ms - begin_ms),
+        cause=row.cause.value,
+        who=who,
+        note=BY_ADMIN if by_admin and row.cause is Cause.LEAVE else row.reason,
+        also=also,
+        generation=row.generation,
+        members=row.members_after,
+        took_s=None if row.duration_ms is None else _s(row.duration_ms),
     )
 
 

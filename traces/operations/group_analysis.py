@@ -58,6 +58,7 @@ from fencepost.traces.operations.ownership import (
     offers_of,
 )
 from fencepost.traces.operations.rebalances import (
+    CutOffRebalance,
     Join,
     JudgedRebalance,
     MemberLeave,
@@ -99,14 +100,22 @@ class GroupAnalysis:
 
     `hears`: the source has every request of a member, so that silence is evidence.  `since_ms`: the
     source begins then, in the middle of the group's life; None: it has the whole life.
+    `on_rebalance`: gets each rebalance with all that is known of it, and those that were cut off.
     """
 
     def __init__(
-        self, group: str, emit: Callable[[Row], None], *, hears: bool, since_ms: int | None
+        self,
+        group: str,
+        emit: Callable[[Row], None],
+        *,
+        hears: bool,
+        since_ms: int | None,
+        on_rebalance: Callable[[JudgedRebalance | CutOffRebalance], object] | None = None,
     ) -> None:
         self.group = group
         self._emit = emit
         self._hears = hears
+        self._on_rebalance = on_rebalance
         self._begin(since_ms)
 
     def _begin(self, since_ms: int | None) -> None:
@@ -122,7 +131,8 @@ class GroupAnalysis:
         self._deployments = Deployments(self.group, self._emit, self._start)
         self._lines = LifeLines(self.group, self._emit, self._deployments.remove_restart)
         self._loops = Loops(self.group, self._emit)
-        self._rebalances = Rebalances(self.group, self._matcher, self._add_rebalance)
+        row = (self.group, self._matcher, self._add_rebalance, self._on_rebalance)
+        self._rebalances = Rebalances(*row)
         self._restarted: deque[str] = deque(maxlen=_PENDING)
         """The member ids of which a restart was counted: going and coming may be two rebalances."""
         self._expired: deque[Departure] = deque()
@@ -247,6 +257,8 @@ class GroupAnalysis:
 
     def _add_rebalance(self, judged: JudgedRebalance) -> None:
         """Emit a rebalance, and the restart that it shows."""
+        if self._on_rebalance is not None:
+            self._on_rebalance(judged)
         row, gone, came, lost = judged.row, judged.gone, judged.came, judged.lost
         self._deployments.add_rebalance(
             row.completed_ms, None if lost is None else (lost.at_ms, lost.who)
@@ -386,6 +398,7 @@ class GroupAnalysis:
         if known is not None:
             return known
         member = LogMember.of(event, begins=True, heard_ms=event.at_ms)
+        member.session_ms, member.rebalance_ms = event.session_ms, event.rebalance_ms or 0
         if not member.member_id:
             self._nameless += 1
             member.is_nameless = True

@@ -109,7 +109,8 @@ class JudgedRebalance:
     """A rebalance that no later event can change.
 
     `who`: the process that caused it; `gone`, `came`: the departure and the arrival that its remedy
-    is about; `before_ms`: time of the assignment before it, None where it is not known.
+    is about; `before_ms`: time of the assignment before it, None where it is not known; `others`:
+    processes that would have caused it, too, before it was over, in order.
     """
 
     row: Rebalance
@@ -117,6 +118,12 @@ class JudgedRebalance:
     gone: Departure | None
     came: Arrival | None
     before_ms: int | None
+    others: tuple[Process, ...] = ()
+
+    @property
+    def start_ms(self) -> int:
+        """Time of its cause."""
+        return self.row.start_ms
 
     @property
     def lost(self) -> Departure | None:
@@ -124,10 +131,27 @@ class JudgedRebalance:
         return self.gone if self.row.cause in {Cause.LEAVE, Cause.EXPIRY} else None
 
 
+@dataclass(frozen=True, slots=True)
+class CutOffRebalance:
+    """A rebalance that led to no generation, of a source that states causes.
+
+    The group was loaded by another broker, all members went, or the source ends.  `who`, `gone`,
+    `others`, `reason`: as in JudgedRebalance and its row.
+    """
+
+    start_ms: int
+    cause: Cause
+    who: Process
+    gone: Departure | None
+    others: tuple[Process, ...]
+    reason: str
+
+
 class Rebalances:
     """The rebalances of one group: each goes to `on_row` as soon as no later event can change it.
 
-    `can_be_static`: False for members that can't be static, such as Connect workers.
+    Those that lead to no generation go to `on_cut_off`.  `can_be_static`: False for members that
+    can't be static, such as Connect workers.
     """
 
     def __init__(
@@ -135,10 +159,12 @@ class Rebalances:
         group: str,
         matcher: RestartMatcher,
         on_row: Callable[[JudgedRebalance], None],
+        on_cut_off: Callable[[CutOffRebalance], object] | None = None,
     ) -> None:
         self._group = group
         self._matcher = matcher
         self._on_row = on_row
+        self._on_cut_off = on_cut_off
         self.can_be_static = True
         self._before_ms: int | None = None
         self._evidence = RebalanceEvidence()
@@ -202,6 +228,7 @@ class Rebalances:
 
     def note_stated(self, prepared: Prepared) -> None:
         """Note the cause of a rebalance that begins, as the source states it."""
+        self._cut_off()
         self._evidence.stated = prepared
 
     def note_arrival(self, came: Arrival) -> None:
@@ -210,7 +237,17 @@ class Rebalances:
 
     def forget(self) -> None:
         """Forget the events since the last generation: the group is empty, or was loaded."""
+        self._cut_off()
         self._evidence = RebalanceEvidence()
+
+    def _cut_off(self) -> None:
+        """Report the open rebalance, if there is one: it leads to no generation."""
+        evidence = self._evidence
+        if self._on_cut_off is None or (stated := evidence.stated) is None:
+            return
+        first, beside = self._stated(stated, evidence)
+        row = (stated.at_ms, stated.cause, first.who, first.gone, _others(first, beside))
+        self._on_cut_off(CutOffRebalance(*row, stated.reason))
 
     @property
     def open(self) -> Prepared | None:
@@ -259,17 +296,20 @@ class Rebalances:
         """Emit all remaining rebalances, at the end."""
         while self._rounds:
             self._judge(self._rounds.popleft())
+        self._cut_off()
 
     def _judge(self, round_: Round) -> None:
         if not round_.is_new:
             return
         stated = round_.evidence.stated
+        first: _Candidate | None
         if stated is not None:
-            start_ms, (first, others) = stated.at_ms, self._stated(stated, round_.evidence)
+            start_ms, (first, beside) = stated.at_ms, self._stated(stated, round_.evidence)
         else:
-            first, others = self._inferred(round_)
+            first, beside = self._inferred(round_)
             start_ms = first.at_ms if first is not None else _sign(round_)
-        others.discard(Cause.UNKNOWN if first is None else first.cause)
+        causes = {each.cause for each in beside}
+        causes.discard(Cause.UNKNOWN if first is None else first.cause)
         saved = self._remedy(first)
         gone, came = saved.pair
         expired_ms = None
@@ -283,7 +323,7 @@ class Rebalances:
             round_.stable_ms,
             first.cause if first is not None else Cause.UNKNOWN,
             str(first.who) if first is not None and first.who.client_id else "",
-            tuple(sorted(others, key=lambda cause: cause.value)),
+            tuple(sorted(causes, key=lambda cause: cause.value)),
             round_.before if round_.all_known else None,
             round_.listed,
             saved.remedy,
@@ -298,22 +338,30 @@ class Rebalances:
         )
         who = Process("", "") if first is None else first.who
         before_ms, self._before_ms = self._before_ms, round_.stable_ms
-        self._on_row(JudgedRebalance(row, who, gone, came, before_ms))
+        others = _others(first, beside)
+        self._on_row(JudgedRebalance(row, who, gone, came, before_ms, others))
 
-    def _inferred(self, round_: Round) -> tuple[_Candidate | None, set[Cause]]:
-        """Find the earliest candidate for the cause, and the causes of all."""
+    def _inferred(self, round_: Round) -> tuple[_Candidate | None, list[_Candidate]]:
+        """Find the earliest candidate for the cause, and all candidates."""
         last_ms = _sign(round_)
         candidates = sorted(self._candidates(round_), key=lambda c: (c.at_ms, c.cause.value, c.who))
         first = next((c for c in candidates if c.at_ms <= last_ms and not c.is_reaction), None)
-        return first, {c.cause for c in candidates}
+        return first, candidates
 
     def _stated(
         self, stated: Prepared, evidence: RebalanceEvidence
-    ) -> tuple[_Candidate | None, set[Cause]]:
-        """Find the event of the cause that the source states, and the causes beside it."""
-        others = {Cause.NEW_MEMBER} if evidence.arrivals else set()
-        others |= {Cause.LEAVE} if evidence.departures else set()
-        others |= {Cause.EXPIRY} if evidence.expired else set()
+    ) -> tuple[_Candidate, list[_Candidate]]:
+        """Find the event of the cause that the source states, and all that came or went."""
+        beside = [
+            _Candidate(came.at_ms, Cause.NEW_MEMBER, came.process) for came in evidence.arrivals
+        ]
+        beside += [
+            _Candidate(leave.at_ms, Cause.LEAVE, leave.gone.member.process)
+            for leave in evidence.departures
+        ]
+        beside += [
+            _Candidate(gone.at_ms, Cause.EXPIRY, gone.member.process) for gone in evidence.expired
+        ]
         who = stated.process or Process("", "")
         first = _Candidate(stated.at_ms, stated.cause, who)
         match stated.cause:
@@ -335,7 +383,7 @@ class Rebalances:
                 first = _Candidate(stated.at_ms, stated.cause, Process("", ""))
             case Cause.UNKNOWN:
                 first = _gone_before(stated, evidence) or first
-        return first, others
+        return first, beside
 
     def _candidates(self, round_: Round) -> Sequence[_Candidate]:
         candidates = [
@@ -412,6 +460,13 @@ class Rebalances:
             return ""
         later = (ms for ms in self.unnamed if 0 <= ms - gone.at_ms <= PATIENCE_MS)
         return UNNAMED if any(later) else ""
+
+
+def _others(first: _Candidate | None, beside: Iterable[_Candidate]) -> tuple[Process, ...]:
+    """Return the processes of candidates, but for the one of the first, in order of time."""
+    mine = None if first is None else first.who
+    ordered = sorted((each.at_ms, each.who) for each in beside if each.who != mine)
+    return tuple(who for _, who in ordered)
 
 
 def _gone_before(stated: Prepared, evidence: RebalanceEvidence) -> _Candidate | None:
