@@ -359,7 +359,7 @@ class GroupAnalysis:
         if member is not None:
             member.restart_session(event)
             if event.is_notified:
-                self._rebalances.note_notice(member.member_id, event.done_ms)
+                self._rebalances.note_notice(member.member_id, event.at_ms, event.done_ms)
                 self._extend(event, member.rebalance_ms)
         if event.confirms is not None:
             self._confirmed = event.confirms
@@ -412,6 +412,8 @@ class GroupAnalysis:
             self._rebalances.note_arrival(came)
         if is_new:
             self._take_over(member)
+        else:
+            self._deployments.name_arrival(member.member_id)
         self._roster.add(member)
         self._matcher.add_arrival(came)
         return member
@@ -515,10 +517,10 @@ class GroupAnalysis:
             if member.member_id in ids or member.instance_id in instances or late:
                 continue
             deadline_ms = member.deadline_ms
-            sign_ms = round_.evidence.sign_ms or round_.completed_ms
-            expired = deadline_ms is not None and deadline_ms <= max(sign_ms, round_.completed_ms)
-            end = End.EXPIRED if expired else End.DROPPED
-            at_ms = deadline_ms if expired and deadline_ms is not None else round_.completed_ms
+            end, at_ms = End.DROPPED, round_.completed_ms
+            # The timer ran from a time between the last request and its answer.
+            if deadline_ms is not None and deadline_ms - _LATE_MS <= at_ms:
+                end, at_ms = End.EXPIRED, min(deadline_ms, at_ms)
             gone = self._remove(member, end, at_ms, None, round_.place)
             round_.evidence.expired.append(gone)
         round_.all_fresh = all(

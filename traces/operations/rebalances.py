@@ -254,9 +254,12 @@ class Rebalances:
         """The cause of a rebalance that has no generation yet, where the source states it."""
         return self._evidence.stated
 
-    def note_notice(self, member_id: str, at_ms: int) -> None:
-        """Note that a member got REBALANCE_IN_PROGRESS."""
-        evidence = self._at(at_ms)
+    def note_notice(self, member_id: str, came_ms: int, at_ms: int) -> None:
+        """Note that a member got REBALANCE_IN_PROGRESS.
+
+        A request from before a generation is about that one, even if its answer was late.
+        """
+        evidence = self._at(came_ms)
         evidence.notified.add(member_id)
         if evidence.sign_ms is None or at_ms < evidence.sign_ms:
             evidence.sign_ms = at_ms

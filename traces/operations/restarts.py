@@ -365,6 +365,11 @@ class Deployments:
             cluster.came.add(member_id)
             self._add(cluster, cluster.arrivals, (at_ms, who))
 
+    def name_arrival(self, member_id: str) -> None:
+        """Note the member id of an arrival that was noted without it."""
+        if self._cluster is not None:
+            self._cluster.came.add(member_id)
+
     def add_restart(self, who: str, at_ms: int) -> None:
         """Note that a static member was restarted."""
         self.add_departure(who, at_ms)

@@ -81,6 +81,7 @@ class ServerEvents:
 
     def __init__(self) -> None:
         self._leaving: list[CoordinatorEvent] = []
+        self._emptied: CoordinatorEvent | None = None
         self._named: tuple[str, ...] | None = None
         """The member ids that the LeaveGroup of the open rebalance named, or (old coordinator since
         3.2) that it removed; None: none caused it."""
@@ -91,11 +92,18 @@ class ServerEvents:
         """Take the next message; yield the events that it completes.
 
         A leave waits for the line that prepares its rebalance, which has more details and stands
-        before or after it.
+        before or after it.  The end of a group by a leave waits for the lines of who left, which
+        the old coordinator writes after it since 3.2.
         """
         if message.kind is MessageKind.LEFT:
             self._leaving.append(message)
             return
+        is_empty = message.kind is MessageKind.EMPTY and self._named is not None
+        if is_empty and self._emptied is None:
+            self._emptied = message
+            return
+        if self._emptied is not None:
+            yield from self.end()
         is_prepared = message.kind is MessageKind.PREPARING
         if is_prepared and stated_cause(message.fields["reason"])[0] is Cause.LEAVE:
             yield from self._events(message)
@@ -105,10 +113,13 @@ class ServerEvents:
             yield from self._events(message)
 
     def end(self) -> Iterator[GroupEvent]:
-        """Yield the events of the leaves that wait."""
+        """Yield the events of the messages that wait."""
         leaving, self._leaving = self._leaving, []
         for message in leaving:
             yield self._left(message)
+        emptied, self._emptied = self._emptied, None
+        if emptied is not None:
+            yield from self._events(emptied)
 
     def _events(self, message: CoordinatorEvent) -> Iterator[GroupEvent]:
         at = (message.at_ms, message.at_ms, message.place)

@@ -201,6 +201,69 @@ def test_a_release_that_does_not_name_who_joins_leaves_it_unknown(tmp_path: Path
     assert not report.shows("g", "short-session")
 
 
+def old_words(folder: Path, *texts: str) -> OperatorReport:
+    """The report on lines of the old coordinator, a second each."""
+    path = folder / "server.log"
+    path.write_text(
+        "".join(
+            f"[2026-11-23 12:00:{n:02},000] INFO [GroupCoordinator 1]: {text} "
+            "(kafka.coordinator.group.GroupCoordinator)\n"
+            for n, text in enumerate(texts)
+        )
+    )
+    return audit_server_log(ServerLog([path])).report
+
+
+def old_preparing(generation: int, reason: str) -> str:
+    state = f"in state PreparingRebalance with old generation {generation}"
+    return f"Preparing to rebalance group g {state} (__consumer_offsets-0) (reason: {reason})"
+
+
+def test_one_process_that_restarts_again_and_again_unnamed_is_no_deployment(tmp_path: Path) -> None:
+    """A recording of Kafka 2.8.0, which doesn't log who joins while a rebalance runs."""
+    said = "Adding new member {} with group instance id None"
+    stabilized = "Stabilized group g generation {} (__consumer_offsets-0) with {} members"
+    gone = "Member[group.instance.id None, member.id {}] in group g has left, removing it from the"
+    texts = []
+    for number, name in enumerate(("pod-1", "pod-2")):
+        joined = said.format(f"{name}-{UUID.format(number)}")
+        texts += [old_preparing(number, joined), stabilized.format(number + 1, number + 1)]
+    for number in range(1, 7):
+        member = f"pod-2-{UUID.format(number)}"
+        leave = old_preparing(number + 1, f"removing member {member} on LeaveGroup")
+        texts += [f"{gone.format(member)} group", leave, stabilized.format(number + 2, 2)]
+    report = old_words(tmp_path, *texts)
+    assert not report.deployments.rows
+    (loop,) = report.loops.rows
+    assert (loop.cause, loop.process.client_id) == (Cause.LEAVE, "pod-2")
+
+
+def test_a_last_member_that_leaves_is_named_after_the_group_is_empty(tmp_path: Path) -> None:
+    """A recording of Kafka 3.6.2: the member that expired before was not the last one."""
+    first, second = (f"{name}-{UUID.format(number)}" for number, name in enumerate(("a", "b")))
+    report = old_words(
+        tmp_path,
+        old_preparing(0, f"Adding new member {first} with group instance id None"),
+        "Stabilized group g generation 1 (__consumer_offsets-0) with 1 members",
+        old_preparing(1, f"Adding new member {second} with group instance id None"),
+        "Stabilized group g generation 2 (__consumer_offsets-0) with 2 members",
+        f"Member {second} in group g has failed, removing it from the group",
+        old_preparing(2, f"removing member {second} on heartbeat expiration"),
+        "Stabilized group g generation 3 (__consumer_offsets-0) with 1 members",
+        old_preparing(
+            3, f"Removing member {first} on LeaveGroup; client reason: the consumer is being closed"
+        ),
+        "Group g with generation 4 is now empty (__consumer_offsets-0)",
+        f"Member MemberMetadata(memberId={first}, groupInstanceId=None, clientId=a, "
+        "clientHost=/127.0.0.1, sessionTimeoutMs=6000, rebalanceTimeoutMs=8000, "
+        "supportedProtocols=List(range)) has left group g through explicit LeaveGroup; "
+        "client reason: the consumer is being closed",
+    )
+    assert report.expirations.count == 1
+    assert report.figures["g"].is_empty
+    assert report.figures["g"].last is None
+
+
 def test_the_new_coordinator_cannot_show_who_was_fenced(tmp_path: Path) -> None:
     joined = "Static member with groupInstanceId=i-1 and unknown member id joins group g in Stable"
     replaced = "state. Replacing previously mapped member i-1-old with this groupInstanceId."

@@ -106,6 +106,21 @@ def test_a_heartbeat_that_is_written_after_the_join_that_replaced_it_is_no_retur
     assert [line.process.client_id for line in lines] == ["pod-1", "pod-7"]
 
 
+def test_a_heartbeat_that_is_fenced_was_alive_even_if_it_came_before_the_join() -> None:
+    log = ModelLog()
+    log.form(log.static(1), log.pod(3, instance="orders-2"))
+    log.pod(7, instance="orders-2").start()
+    log.run(3)
+    (fenced,) = [x for x in log.exchanges if x.answer_body.get("errorCode") == 82]
+    assert fenced.api == "Heartbeat"
+    joined = next(x for x in log.exchanges if x.client_id == "pod-7" and x.api == "JoinGroup")
+    fenced.at_ms = joined.at_ms - 16  # in the queue of another thread
+    (chain,) = of(log).chains.rows
+    assert (chain.count, chain.fenced) == (1, 1)
+    fenced.at_ms = joined.at_ms - 3000
+    assert [chain.fenced for chain in of(log).chains.rows] in ([], [0])
+
+
 def test_a_heartbeat_that_is_written_after_the_leave_of_its_member_is_no_new_member() -> None:
     log = ModelLog()
     log.form(log.static(2), pod := log.static(1))

@@ -9,7 +9,7 @@ import pytest
 from support.logs.audit_reports import reported
 from support.logs.model_log import START_MS, Consumer, ModelLog
 
-from fencepost.traces.operations.operator_rows import Cause, Rebalance, Remedy
+from fencepost.traces.operations.operator_rows import Cause, End, Rebalance, Remedy
 from fencepost.traces.operations.problem_words import operator_problems
 from fencepost.traces.operations.restarts import long_enough_ms
 
@@ -61,6 +61,36 @@ def test_a_leader_whose_follower_is_told_in_the_same_millisecond() -> None:
     follower.beat()
     log.run(3)
     assert (the_next(log).cause, the_next(log).who) == (Cause.LEADER_REJOIN, "pod-1 (10.0.0.1)")
+
+
+def test_a_notice_whose_answer_is_late_is_about_the_rebalance_before() -> None:
+    log, (leader, follower) = of_two()
+    log.pod(3).start()
+    log.run(3)
+    told = (x for x in log.exchanges if x.answer_body.get("errorCode") == 27)
+    notice = max(told, key=lambda x: x.at_ms)
+    log.exchanges.remove(notice)
+    joined = next(x for x in log.exchanges if x.answer_body.get("generationId") == 3)
+    notice.answered_ms = joined.answered_ms + 1
+    place = next(n for n, x in enumerate(log.exchanges) if x.answered_ms > joined.answered_ms)
+    log.exchanges.insert(place, notice)
+    log.leave(follower, follower.member_id, None)
+    follower.die()
+    log.run(3)
+    assert (the_next(log, 3).cause, the_next(log, 3).who) == (Cause.LEAVE, "pod-2 (10.0.0.2)")
+    assert leader.state == "stable"
+
+
+def test_a_session_begins_before_the_answer_to_its_last_heartbeat() -> None:
+    log, (leader, follower) = of_two()
+    follower.beat()
+    leader.beat()
+    last = next(x for x in reversed(log.exchanges) if x.client_id == "pod-2")
+    follower.die()
+    last.answered_ms += 50
+    log.run(13)
+    (gone,) = reported(log.exchanges).expirations.rows
+    assert (gone.end, gone.at_ms - last.at_ms) == (End.EXPIRED, 10_000)
 
 
 def test_a_follower_with_another_subscription() -> None:
