@@ -44,6 +44,7 @@ from fencepost.conformance.advise.known_facts import (
 )
 from fencepost.conformance.simulate.deployment_scenario import RESUME_S, Spread, longest_s
 from fencepost.model.history.words import plural
+from fencepost.traces.operations.client_libraries import JAVA, ClientLibrary
 from fencepost.traces.operations.restarts import LADDER_MS
 
 _CHECK_S = 0.1
@@ -526,7 +527,6 @@ def _too_short(known: KnownGroup, session_s: float) -> str:
 
 
 CLASS_NAMES = {"eager": "RangeAssignor", "cooperative": "CooperativeStickyAssignor"}
-PACKAGE = "org.apache.kafka.clients.consumer."
 _SEEDS = 20
 
 
@@ -562,10 +562,9 @@ def stand_of(known: KnownGroup, setting: SettingCost) -> Stand:
     return Stand(setting.is_static, offers, setting.session_s, setting.heartbeat_s)
 
 
-def assignors_of(offers: str) -> str:
-    """Return the value of partition.assignment.strategy."""
-    names = ("eager", "cooperative") if offers == BOTH else (offers,)
-    return ",".join(f"{PACKAGE}{CLASS_NAMES[name]}" for name in names)
+def assignors_of(offers: str, library: ClientLibrary = JAVA) -> str:
+    """Return the line that sets the assignors; "" where the library's name of it is not known."""
+    return library.assignors.get(offers, "")
 
 
 def bounces(known: KnownGroup, old: Stand, new: Stand, short_s: float) -> list[Bounce]:
@@ -672,7 +671,7 @@ def migration(advice: Advice) -> list[str]:
     for number, bounce in enumerate(there, 1):
         which = f"Bounce {number} of {len(there)}" if len(there) > 1 else "One bounce"
         words.append(
-            f"{which}: {bounce_words(bounce)}. It costs about "
+            f"{which}: {bounce_words(bounce, known.client_library)}. It costs about "
             f"{bounce.cost.lost_s(known.warmup_s):,.0f} partition-seconds and "
             f"{bounce.cost.rebalances:.0f} rebalances."
         )
@@ -680,7 +679,7 @@ def migration(advice: Advice) -> list[str]:
             words.append(f"To see it: {bounce.line}")
     if there:
         words += _warnings(there)
-        steps = "; then ".join(bounce_words(bounce) for bounce in back)
+        steps = "; then ".join(bounce_words(bounce, known.client_library) for bounce in back)
         words.append(
             f"Back, by {plural(len(back), 'bounce')}: {steps}. That costs about "
             f"{lost_s(known, back):,.0f} partition-seconds."
@@ -688,21 +687,22 @@ def migration(advice: Advice) -> list[str]:
     return words
 
 
-def bounce_words(bounce: Bounce) -> str:
+def bounce_words(bounce: Bounce, library: ClientLibrary = JAVA) -> str:
     """Describe the settings with which processes are started."""
     old, new = bounce.old, bounce.new
     changes = []
     if new.offers == BOTH != old.offers:
-        changes.append(f"offer both assignors, partition.assignment.strategy={assignors_of(BOTH)}")
+        changes.append(f"offer both assignors, {assignors_of(BOTH, library)}")
     elif new.offers != old.offers:
         gone = next(name for name in CLASS_NAMES if name != new.offers)
         changes.append(f"leave {CLASS_NAMES[gone]} out")
     if new.is_static != old.is_static:
-        changes.append("set group.instance.id" if new.is_static else "take group.instance.id away")
+        name = library.instance
+        changes.append(f"set {name}" if new.is_static else f"take {name} away")
     if new.session_s != old.session_s:
-        changes.append(f"set session.timeout.ms={1000 * new.session_s:.0f}")
+        changes.append(f"set {library.session.format(f'{1000 * new.session_s:.0f}')}")
     if new.heartbeat_s != old.heartbeat_s:
-        changes.append(f"set heartbeat.interval.ms={1000 * new.heartbeat_s:.0f}")
+        changes.append(f"set {library.heartbeat.format(f'{1000 * new.heartbeat_s:.0f}')}")
     return ", ".join(changes)
 
 

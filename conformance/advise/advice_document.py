@@ -30,6 +30,8 @@ from fencepost.conformance.advise.advice import (
 )
 from fencepost.conformance.advise.advice_report import (
     advice_words,
+    audit_words,
+    avoided_s,
     before_words,
     head_words,
     log_words,
@@ -37,7 +39,8 @@ from fencepost.conformance.advise.advice_report import (
     point_note,
     settings,
 )
-from fencepost.conformance.advise.known_facts import FACTS, LogFacts, assumptions
+from fencepost.conformance.advise.known_facts import FACTS, assumptions
+from fencepost.conformance.advise.log_facts import LogFacts
 from fencepost.traces.files.document_schema import Document, DocumentSchema, Seconds
 
 Number = Annotated[float, Meta(ge=0)]
@@ -75,6 +78,7 @@ class KnownRow(Document, frozen=True, kw_only=True):
     offers_both: bool | UnsetType = UNSET
     is_new: bool | UnsetType = UNSET
     only: tuple[Annotated[str, _word("static", "dynamic", "eager", "cooperative")], ...]
+    library: str | UnsetType = UNSET
     partitions: Annotated[int, Meta(description="Those of all topics.")]
 
 
@@ -156,19 +160,21 @@ class LogRow(Document, frozen=True, kw_only=True):
     """A group in a log.
 
     `restarts_s`: how long members were away that came back, where a rebalance shows it.
-    `avoided_s`: how long the avoided rebalances took.  `is_cut`: the audit keeps fewer rows than
-    there were.  `session_s`: the session timeout in the log; `unused_session_s`: where an
-    option gives another one.  `shared_instance_ids`: those that several processes take from each
-    other.
+    `static_restarts_s`: the same of static members without a rebalance, where the log shows it.
+    `avoided_s`: how long the avoided rebalances took, null where it is known of none.  `is_cut`:
+    the audit keeps fewer rows than there were.  `session_s`: the session timeout in the log;
+    `unused_session_s`: where an option gives another one.  `shared_instance_ids`: those that
+    several processes take from each other.
     """
 
     group: str
     lasted_s: Seconds
     restarts_s: tuple[Seconds, ...]
     restarts_without_rebalance: int
+    static_restarts_s: tuple[Seconds, ...] | UnsetType = UNSET
     rebalances: int
     rebalances_avoided: int
-    avoided_s: Seconds
+    avoided_s: Seconds | None
     places: Words
     is_cut: bool
     session_s: float | UnsetType | None = UNSET
@@ -240,7 +246,11 @@ def advice_document(advice: Advice, log: LogFacts | None, inputs: Sequence[str])
         restart_option=restart_option(request.restart_s),
         assumed=tuple(assumptions(request, inputs)),
         settings=tuple(settings(advice)),
-        words=(*head_words(advice), *advice_words(advice, inputs, observed_restarts(log))),
+        words=(
+            *head_words(advice, log),
+            *audit_words(advice, log),
+            *advice_words(advice, inputs, observed_restarts(log)),
+        ),
         compared_with=before_words(inputs),
         conflict=advice.conflict,
         migration=tuple(migration(advice)),
@@ -261,7 +271,12 @@ def advice_document(advice: Advice, log: LogFacts | None, inputs: Sequence[str])
 def _bounce(advice: Advice, bounce: Bounce) -> BounceRow:
     cost = bounce.cost
     lost_s = cost.lost_s(advice.request.warmup_s)
-    return BounceRow(bounce_words(bounce), round(cost.rebalances, 3), round(lost_s, 3), bounce.line)
+    return BounceRow(
+        bounce_words(bounce, advice.request.client_library),
+        round(cost.rebalances, 3),
+        round(lost_s, 3),
+        bounce.line,
+    )
 
 
 def _turn(turn: Turn) -> TurnRow:
@@ -322,9 +337,10 @@ def _log(advice: Advice, log: LogFacts) -> LogRow:
         lasted_s=round(log.lasted_s, 3),
         restarts_s=log.restarts_s,
         restarts_without_rebalance=log.free,
+        static_restarts_s=log.free_s,
         rebalances=len(log.rebalances),
         rebalances_avoided=len(avoided),
-        avoided_s=round(sum(row["duration_ms"] or 0 for row in avoided) / 1000, 3),
+        avoided_s=avoided_s(avoided),
         places=tuple(row["place"] for row in avoided),
         is_cut=log.left_out,
         session_s=log.session_s,

@@ -28,22 +28,29 @@ from fencepost.conformance.advise.advice import (
     longest_restart_s,
     migration,
     rollout_s,
+    setting_cost,
     stand_of,
 )
 from fencepost.conformance.advise.arithmetic import EventCost, outlives
 from fencepost.conformance.advise.known_facts import (
-    A_DAY_S,
     FACTS,
+    FORMS,
     HEARTBEAT_S,
     SESSIONS_S,
     TODAY,
     KnownGroup,
-    LogFacts,
     assumptions,
+)
+from fencepost.conformance.advise.log_facts import (
+    A_DAY_S,
+    LogFacts,
+    expired_words,
+    problem_words,
 )
 from fencepost.conformance.simulate.deployment_scenario import Spread
 from fencepost.model.history.words import plural
-from fencepost.traces.operations.operator_rows import Remedy
+from fencepost.traces.operations.client_libraries import JAVA, ClientLibrary, without_static
+from fencepost.traces.operations.problem_words import AIMS
 from fencepost.traces.report.report_writer import PlainReport, TemplatePage, write_report
 
 
@@ -68,24 +75,30 @@ def before_words(inputs: Sequence[str]) -> str:
 def settings(advice: Advice) -> list[str]:
     """Write the lines of a consumer's configuration."""
     best = advice.advised
-    lines = [f"session.timeout.ms={best.session_s * 1000:.0f}"]
+    library = advice.request.client_library
+    lines = [library.session.format(f"{best.session_s * 1000:.0f}")]
     is_kept = advice.request.keeps_heartbeat and best.heartbeat_s != HEARTBEAT_S
     if is_kept or best.heartbeat_s != advice.today.heartbeat_s:
-        lines.append(f"heartbeat.interval.ms={best.heartbeat_s * 1000:.0f}")
-    offers = stand_of(advice.request, best).offers
-    lines.append(f"partition.assignment.strategy={assignors_of(offers)}")
+        lines.append(library.heartbeat.format(f"{best.heartbeat_s * 1000:.0f}"))
+    assignors = assignors_of(stand_of(advice.request, best).offers, library)
+    lines += [assignors] if assignors else []
+    name = library.instance
     if best.is_static:
-        return [*lines, "group.instance.id=a name of its own for each process, kept over restarts"]
-    return [*lines, "no group.instance.id"]
+        return [*lines, f"{name}=a name of its own for each process, kept over restarts"]
+    return [*lines, f"no {name}"] if library.has_static else lines
 
 
-def head_words(advice: Advice) -> Iterator[str]:
-    """Write the sentences to read before anything is set."""
+def head_words(advice: Advice, log: LogFacts | None) -> Iterator[str]:
+    """Write the sentences to read before anything is set: what a log shows goes first."""
+    if log is not None and log.problems:
+        yield "First mend what fencepost audit says of this group:"
+        yield from problem_words(log)
     if advice.conflict:
         yield f"{advice.conflict[0].upper()}{advice.conflict[1:]}."
+    limit = "--only" if log is None or log.library is None else f"--only, or {log.library.name},"
     if advice.known.only and advice.advised.lost_s > advice.today.lost_s:
         yield (
-            f"It doesn't pay: of what --only allows it loses least, and more than what is "
+            f"It doesn't pay: of what {limit} allows it loses least, and more than what is "
             f"compared with, {setting_words(advice.today)}."
         )
 
@@ -149,9 +162,10 @@ def today_words(advice: Advice, inputs: Sequence[str]) -> str:
     """Name what the advice is compared with: today's settings, or defaults in a new group."""
     if "session_s" in inputs:
         return "today"
+    whose = advice.request.library or "Kafka"
     if TODAY & set(inputs):
-        return f"today, if the session is Kafka's {advice.request.session_s:g} s"
-    return f"with Kafka's defaults ({setting_words(advice.today)})"
+        return f"today, if the session is {whose}'s {advice.request.session_s:g} s"
+    return f"with {whose}'s defaults ({setting_words(advice.today)})"
 
 
 def _leave(inputs: Sequence[str]) -> str:
@@ -347,53 +361,112 @@ def log_words(advice: Advice, log: LogFacts) -> Iterator[str]:
             f"Several processes take {', '.join(log.shared)} from each other, which fencepost "
             "audit tells: mend that first, it may look like restarts."
         )
-    if log.restarts_s and (log.lasted_s < A_DAY_S or len(log.restarts_s) < FEW_RESTARTS):
+    if log.library is not None and log.library.name != JAVA.name:
+        yield from _library_words(log.library)
+    count = len(log.restarts_s) + len(log.free_s)
+    if count and (log.lasted_s < A_DAY_S or count < FEW_RESTARTS):
         yield (
             "That is little to go by: how long restarts take at worst it doesn't show. Give "
             "--restart-s and --restart-p95-s, or logs of a week."
         )
     yield from _setting_words(advice, log)
-    if log.free:
-        yield (
-            f"{plural(log.free, 'restart')} of static members caused no rebalance; how long they "
-            "took the audit doesn't tell, and --restart-s can."
-        )
+    yield from _free_words(log)
     best = advice.advised
     avoided = log.avoided(best.form, best.session_s)
-    stopped_s = sum(row["duration_ms"] or 0 for row in avoided) / 1000
+    stopped_s = avoided_s(avoided)
+    took = "" if stopped_s is None else f", which took {_short(stopped_s)}"
     yield (
         f"What is advised would have avoided {len(avoided)} of the {rebalances}"
-        f"{f', which took {stopped_s:.1f} s' if avoided else ''}."
+        f"{took if avoided else ''}."
     )
-    yield from _audit_words(log, len(avoided))
+    yield from _unlike_restarts(log)
     if log.left_out:
         yield "The log has more rows than an audit keeps; only those are counted."
 
 
-def _audit_words(log: LogFacts, avoided: int) -> Iterator[str]:
-    """Explain how this advice, which avoids some rebalances, and an audit's remedies differ."""
-    saved = sum(row["remedy"] in _SAVING for row in log.rebalances)
-    if saved > avoided:
+def _library_words(library: ClientLibrary) -> Iterator[str]:
+    """Describe the client library, and what it can't be advised."""
+    yield f"Its clients are of {library.name}, as their client ids or assignors show."
+    if not library.has_static:
+        yield without_static(library)
+    if not library.can_change:
         yield (
-            f"fencepost audit of this log says that {saved} rebalances would have been avoided by "
-            "static membership or a longer session: it counts rebalances. This advice is for the "
-            "least time without a consumer, since what a static process had waits for its restart."
+            f"The strategy is kept: {library.name} doesn't offer an eager and a cooperative "
+            "assignor together, so no rolling restart leads from one to the other (--only)."
         )
+
+
+def _free_words(log: LogFacts) -> Iterator[str]:
+    """Describe restarts of static members without a rebalance, and their session timeout."""
+    session = "" if log.session_s is None else f", {log.session_s:g} s"
+    if log.free_s:
+        yield (
+            f"{plural(len(log.free_s), 'restart')} of static members without a rebalance took "
+            f"{_short(log.free_s[0])} to {_short(log.free_s[-1])}, less than the session "
+            f"timeout{session}."
+        )
+    if hidden := log.free - len(log.free_s):
+        yield (
+            f"{plural(hidden, 'restart')} of static members caused no rebalance: how long "
+            f"{'it' if hidden == 1 else 'they'} took the log doesn't show, but less than the "
+            f"session timeout{session}. Say it with --restart-s."
+        )
+
+
+def audit_words(advice: Advice, log: LogFacts | None) -> Iterator[str]:
+    """Explain how this advice and the remedies of an audit of the same log differ, if they do."""
+    if log is None or not log.saved:
+        return
+    best, needed_ms = advice.advised, log.needed_ms
+    avoided, rebalances = len(log.avoided(best.form, best.session_s)), len(log.rebalances)
+    if avoided < log.saved and not best.is_static:
+        yield AIMS
+        yield (
+            f"Here static membership would have avoided {log.saved} of {rebalances} rebalances"
+            f"{_cost_of_audit(advice, needed_ms)}; what is advised avoids {avoided}, and loses "
+            f"{_sum(best.lost_s)}."
+        )
+    elif avoided < log.saved:
+        yield (
+            f"fencepost audit says that static membership would have avoided {log.saved} of "
+            f"{rebalances} rebalances; with a session of {best.session_s:g} s it is sure of "
+            f"{avoided}: the log doesn't show how long the others were silent, or a session that "
+            "few restarts outlive loses more."
+        )
+    elif needed_ms is not None and needed_ms != best.session_s * 1000:
+        point = next((p for p in advice.curve if p.session_s * 1000 == needed_ms), None)
+        why = "less is lost in a week"
+        if point is not None and point.why_not:
+            why = f"{needed_ms / 1000:g} s are {point.why_not}"
+        yield (
+            f"fencepost audit names session.timeout.ms={needed_ms}, enough for the absences in "
+            f"this log; {best.session_s * 1000:.0f} is advised since {why}."
+        )
+
+
+def _cost_of_audit(advice: Advice, needed_ms: int | None) -> str:
+    """Format what the settings of an audit would lose in a week."""
+    static = [form for form in FORMS if form.is_static]
+    if needed_ms is None or needed_ms / 1000 <= advice.known.heartbeat_s:
+        return ""
+    each = (setting_cost(advice.known, form, needed_ms / 1000).lost_s for form in static)
+    return f" with session.timeout.ms={needed_ms}, and would lose {_sum(min(each))} in a week"
+
+
+def _unlike_restarts(log: LogFacts) -> Iterator[str]:
+    """Explain rebalances that are no restarts."""
     if log.not_polled:
-        enough = "" if log.poll_ms is None else f" above {log.poll_ms}"
         yield (
             f"{log.not_polled} of the rebalances are of live processes that did not call poll(): "
-            f"no session timeout avoids them; max.poll.interval.ms{enough} does, or fewer records "
-            "for each poll."
+            "no session timeout avoids them."
         )
-    if log.expired:
-        yield (
-            f"{log.expired} of the rebalances are of members that expired: how long they were "
-            "silent, and if they were restarted, the log doesn't show. They are no restarts here."
-        )
+    yield from expired_words(log)
 
 
-_SAVING = frozenset({Remedy.STATIC.value, Remedy.LONGER_SESSION.value})
+def avoided_s(avoided: Sequence[Mapping[str, Any]]) -> float | None:
+    """Return how long rebalances took, in s; None where it is known of none of them."""
+    known = [row["duration_ms"] for row in avoided if row["duration_ms"] is not None]
+    return round(sum(known) / 1000, 3) if known or not avoided else None
 
 
 def _setting_words(advice: Advice, log: LogFacts) -> Iterator[str]:
@@ -496,12 +569,14 @@ def print_advice(
     def say(line: str) -> None:
         console.print(line, soft_wrap=True, markup=False, highlight=False)
 
-    for line in head_words(advice):
+    for line in head_words(advice, log):
         say(line)
     if len(both_settings(advice)) > 1:
         say("Set")
         for line in settings(advice):
             say(f"  {line}")
+    for line in audit_words(advice, log):
+        say(line)
     for line in advice_words(advice, inputs, observed_restarts(log)):
         say(line)
     if steps := migration(advice):
@@ -548,7 +623,9 @@ def _from(inputs: Sequence[str]) -> str:
 
 def observed_restarts(log: LogFacts | None) -> int | None:
     """Count the restarts in a log, if their times are from it."""
-    return len(log.restarts_s) if log is not None and "restart_s" in log.facts else None
+    if log is None or "restart_s" not in log.facts:
+        return None
+    return len(log.restarts_s) + len(log.free_s)
 
 
 def _cost_words(cost: EventCost) -> str:

@@ -1,16 +1,13 @@
-"""Collect the facts about a group: from options, from logs, or assumed.
+"""Describe a group and what happens to it: the facts of an advice, from options, or assumed.
 
-Each fact has an option and the sentence that is printed where it is assumed.  Logs show restart
-times, rebalances, silences, and how often things happen.  The source is the operator's report of an
-audit: of its JSON, or of logs that are audited here.
+Each fact has an option and the sentence that is printed where it is assumed.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -21,19 +18,9 @@ from fencepost.conformance.simulate.deployment_scenario import (
     Spread,
     longest_s,
     quantiles_s,
-    strategy_of,
 )
-from fencepost.model.assignors.assignors import ASSIGNORS
 from fencepost.model.bad_input import BadInputError
-from fencepost.traces.audit.audit_settings import LogOptions
-from fencepost.traces.audit.log_audit import audit_log
-from fencepost.traces.audit.server_log_audit import audit_server_log
-from fencepost.traces.files.bounded import DocumentError, read_json
-from fencepost.traces.logs.log_files import LogFileError
-from fencepost.traces.logs.request_log import RequestLog
-from fencepost.traces.logs.server_log import LogKind, ServerLog, common_kind, files_in
-from fencepost.traces.operations.operator_rows import GroupKind, Remedy
-from fencepost.traces.operations.operator_words import operator_json
+from fencepost.traces.operations.client_libraries import BY_NAME, JAVA, ClientLibrary
 
 WEEK_S = 7 * 24 * 3600
 BEATS = 3
@@ -83,7 +70,8 @@ class KnownGroup(msgspec.Struct, frozen=True, kw_only=True):
     membership or no strategy is named, any.  `session_s`, `is_static`, `strategy`: set today;
     `offers_both`: eager members also offer the cooperative assignor, as Java's do by default since
     3.0.  `keeps_heartbeat`: no other interval may be advised.  `is_new`: nothing is set yet, and
-    Kafka's defaults are compared with.
+    Kafka's defaults are compared with.  `library`: the name of the client library, "" for Java's
+    names of settings.
 
     Raises AdviceError for what can't be.
     """
@@ -108,6 +96,7 @@ class KnownGroup(msgspec.Struct, frozen=True, kw_only=True):
     offers_both: bool = False
     is_new: bool = False
     only: tuple[str, ...] = ()
+    library: str = ""
 
     def __post_init__(self) -> None:
         """Check what the arithmetic needs."""
@@ -159,6 +148,11 @@ class KnownGroup(msgspec.Struct, frozen=True, kw_only=True):
     def form(self) -> Form:
         """Return the form of the members today."""
         return Form(self.is_static, self.strategy)
+
+    @property
+    def client_library(self) -> ClientLibrary:
+        """Return the client library whose settings are named."""
+        return BY_NAME.get(self.library, JAVA)
 
     @property
     def partitions(self) -> int:
@@ -280,7 +274,10 @@ def known_group(facts: dict[str, Any]) -> KnownGroup:
     values = {name: value for name, value in facts.items() if value is not None}
     values["is_new"] = not TODAY & values.keys()
     values["keeps_heartbeat"] = "heartbeat_s" in values
-    values["offers_both"] = values.get("strategy", BOTH) == BOTH
+    library = BY_NAME.get(values.get("library", ""), JAVA)
+    values["offers_both"] = values.get("strategy", library.strategy) == BOTH
+    values.setdefault("strategy", library.strategy)
+    values.setdefault("session_s", library.session_ms / 1000)
     if values["offers_both"]:
         values["strategy"] = "eager"
     if 0 < values.get("session_s", math.inf) <= HEARTBEAT_S:
@@ -313,270 +310,13 @@ def assumptions(known: KnownGroup, inputs: Sequence[str]) -> list[str]:
         if name in inputs or not fact.assumption:
             continue
         value = getattr(known, name)
+        if name == "strategy" and known.library:
+            own = known.client_library.name
+            sentences.append(f"to compare with, {value} members, where {own} is not set otherwise")
+            continue
         if name == "is_static":
             value = "static" if value else "dynamic"
         elif name == "topics":
             value = known.partitions
         sentences.append(f"{fact.assumption.format(value)} ({fact.option})")
     return [*sentences, *_ALWAYS]
-
-
-_FORMATS = frozenset({"fencepost-audit", "fencepost-server-log-audit"})
-A_DAY_S = 24 * 3600
-_MOST_VALUES = 20
-_NEAR_MS = 1000
-
-Report = Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class LogFacts:
-    """The facts of one group in a log.
-
-    `restarts_s`: how long members were away that came back, where a rebalance tells; `free`: static
-    members that came back without one; `rebalances`: all rows of the group; `left_out`: true if the
-    report counts more rows than it lists; `session_s`: of members, if it shows; `shared`: instance
-    ids that several processes take from each other; `not_polled`: rebalances of live processes that
-    did not call poll(), `poll_ms`: a max.poll.interval.ms that would have avoided them, if it
-    shows; `expired`: members that expired, of which it isn't known how long they were silent.
-    """
-
-    group: str
-    lasted_s: float
-    restarts_s: tuple[float, ...]
-    free: int
-    rebalances: tuple[Report, ...]
-    left_out: bool
-    session_s: float | None
-    shared: tuple[str, ...]
-    not_polled: int
-    poll_ms: int | None
-    expired: int
-    facts: Mapping[str, Any]
-
-    def avoided(self, form: Form, session_s: float) -> list[Report]:
-        """List the rebalances that would not have been with these settings."""
-        return [row for row in self.rebalances if _is_avoided(row, form, session_s)]
-
-
-def _is_avoided(row: Report, form: Form, session_s: float) -> bool:
-    away_ms = row["away_ms"]
-    if away_ms is not None and away_ms >= session_s * 1000:
-        return False
-    return form.is_static and row["remedy"] in {Remedy.STATIC.value, Remedy.LONGER_SESSION.value}
-
-
-def read_reports(files: Sequence[Path], group: str | None) -> Report:
-    """Read the operator's report of logs, or of the one JSON of an audit.  Raises AdviceError.
-
-    Its `unread_lines`: the number of lines about groups that were not understood.
-    """
-    if documents := [file for file in files if file.suffix == ".json"]:
-        if len(files) > 1:
-            raise AdviceError(f"{documents[0]}: give the JSON of one audit, and nothing beside it")
-        return _read_json(documents[0])
-    log_options = LogOptions()
-    only = frozenset({group} if group else ())
-    try:
-        files = files_in(files)
-        kind = common_kind(files)
-        if kind is LogKind.SERVER:
-            run = audit_server_log(ServerLog(files, dates=log_options.dates()), only)
-            return {**operator_json(run.report), "unread_lines": run.unread_count}
-        if kind is LogKind.REQUESTS:
-            log = RequestLog(files, dates=log_options.dates())
-            requests = audit_log(log, log_options.settings(), only)
-            return operator_json(requests.report)
-    except LogFileError as error:
-        raise AdviceError(str(error)) from None
-    raise AdviceError(
-        f"{files[0]} is {kind.value}: give a request log, server.log, or what audit --json printed"
-    )
-
-
-def _read_json(path: Path) -> Report:
-    try:
-        document = read_json(path)
-    except DocumentError as error:
-        raise AdviceError(str(error)) from None
-    if not isinstance(document, dict) or document.get("format") not in _FORMATS:
-        raise AdviceError(f"{path} is not the JSON of an audit: give what audit --json printed")
-    report: Report = document["operator"]
-    unread = sum(each["lines"] for each in document.get("unread", ()))
-    return {**report, "unread_lines": unread}
-
-
-def log_facts(report: Report, group: str | None) -> LogFacts:
-    """Collect the facts of a group; without a name, of the only one.  Raises AdviceError."""
-    group = group or _only_group(report)
-    rows = [row for row in report["rebalances"]["rows"] if row["group"] == group]
-    thrown = [row for row in report["thrown_out"]["rows"] if row["group"] == group]
-    silences = thrown + [row for row in report["near_timeouts"]["rows"] if row["group"] == group]
-    lines = [row for row in report["life_lines"]["rows"] if row["group"] == group]
-    if not rows and not lines:
-        raise AdviceError(f"the log shows nothing of a group {group!r}; it has {_groups(report)}")
-    _refuse_connect(report, group)
-    lasted_s = ((report["until_ms"] or 0) - (report["from_ms"] or 0)) / 1000
-    restarts = _restarts(report, group, rows, thrown)
-    restarts_s = tuple(sorted(max(row["away_ms"], 1) / 1000 for row in restarts))
-    facts: dict[str, Any] = {}
-    if sizes := [row["members_after"] for row in rows if row["members_after"]]:
-        facts["members"] = max(sizes)
-    if restarts_s:
-        facts["restart_s"] = {"values": _thinned(restarts_s)}
-    if lines:
-        facts["is_static"] = True
-    facts |= _at_end(report, group)
-    if silences:
-        facts["pause_s"] = max(row["silent_ms"] for row in silences) / 1000
-    known = [*silences, *restarts] if "restarts" in report else silences
-    sessions = [row["session_ms"] / 1000 for row in known if row["session_ms"]]
-    if sessions and "session_s" not in facts:
-        facts["session_s"] = max(sessions)
-    chains = report.get("chains", {"rows": ()})["rows"]
-    shared = {row["instance_id"] for row in chains if row["group"] == group and row["ping_pong"]}
-    if lasted_s >= A_DAY_S:
-        weeks = lasted_s / WEEK_S
-        expired = [row for row in rows if row["cause"] == "expiry" and not _lived(row, thrown)]
-        gone = [row for row in expired if row["remedy"] == Remedy.NOTHING.value]
-        bounces = [row for row in report["deployments"]["rows"] if row["group"] == group]
-        facts |= {
-            "deployments": round(len(bounces) / weeks, 3),
-            "crashes": round((len(expired) - len(gone)) / weeks, 3),
-            "deaths": round(len(gone) / weeks, 3),
-        }
-    polls = [row["remedy"] == Remedy.LONGER_POLL.value for row in rows]
-    late = [
-        problem["longest_ms"]
-        for problem in report.get("problems", ())
-        if problem["kind"] == "poll-timeout" and problem["group"] == group
-        if problem.get("longest_ms")
-    ]
-    free = sum(row["end"] == "replaced" and row["fenced_ms"] is None for row in lines)
-    tables = ("rebalances", "thrown_out", "life_lines", "deployments", "near_timeouts")
-    left_out = any(report[name]["count"] > len(report[name]["rows"]) for name in tables)
-    return LogFacts(
-        group,
-        lasted_s,
-        restarts_s,
-        free,
-        tuple(rows),
-        left_out,
-        facts.get("session_s"),
-        tuple(sorted(shared)),
-        sum(polls),
-        max(late, default=None),
-        sum(row["away_ms"] is None and bool(row.get("expired_ms")) for row in rows),
-        facts,
-    )
-
-
-def _restarts(
-    report: Report, group: str, rows: Sequence[Report], thrown: Sequence[Report]
-) -> Sequence[Report]:
-    """List the restarts of a group, each once; older audits have them in their rebalances only."""
-    if "restarts" in report:
-        return [row for row in report["restarts"]["rows"] if row["group"] == group]
-    return [row for row in rows if row["away_ms"] is not None and not _lived(row, thrown)]
-
-
-def _refuse_connect(report: Report, group: str) -> None:
-    """Raise AdviceError for a group of Connect workers, of which no setting here is true."""
-    row = next((row for row in report.get("at_end", ()) if row["group"] == group), None)
-    if row is None or row.get("kind") != GroupKind.CONNECT.value:
-        return
-    away = [
-        (row["back_ms"] - row["at_ms"]) / 1000
-        for row in report["restarts"]["rows"]
-        if row["group"] == group
-    ]
-    longest = f", here up to {max(away):.1f} s" if away else ""
-    raise AdviceError(
-        f"{group} is a group of Connect workers, which can't be static members: set "
-        "scheduled.rebalance.max.delay.ms (300000 by default) longer than a worker is away"
-        f"{longest}; advise is for consumers"
-    )
-
-
-def facts_of(log: LogFacts | None, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Join the facts of options, which go first, and of a log.  Raises AdviceError."""
-    facts = {**(log.facts if log else {}), **options}
-    if log is not None and "restart_s" not in facts and log.shared:
-        raise AdviceError(
-            f"several processes of group {log.group} take {', '.join(log.shared)} from each other "
-            "(fencepost audit tells which), so the log shows no restart: give each process its own "
-            "group.instance.id first, or say with --restart-s how long a restart takes"
-        )
-    if log is not None and "restart_s" not in facts and log.not_polled:
-        enough = "" if log.poll_ms is None else f" above {log.poll_ms}"
-        raise AdviceError(
-            f"{log.not_polled} rebalances of group {log.group} are of live processes that did not "
-            f"call poll(): set max.poll.interval.ms{enough}, or process fewer records for each "
-            "poll. That is no restart; say with --restart-s how long one takes"
-        )
-    if log is not None and "restart_s" not in facts and log.expired:
-        raise AdviceError(
-            f"{log.expired} rebalances of group {log.group} are of members that expired. How long "
-            "they were silent, and if they were restarted, server.log doesn't show: give "
-            "--restart-s, or a request log"
-        )
-    return facts
-
-
-def _at_end(report: Report, group: str) -> dict[str, Any]:
-    """Return the form and session of members, where the log shows it; none in older audits."""
-    row = next((row for row in report.get("at_end", ()) if row["group"] == group), None)
-    if row is None:
-        return {}
-    facts: dict[str, Any] = {}
-    if (row["static"] or row["dynamic"]) and not (row["static"] and row["dynamic"]):
-        facts["is_static"] = bool(row["static"])
-    if row["session_ms"] is not None:
-        facts["session_s"] = row["session_ms"] / 1000
-    if row["assignors"] and all(name in ASSIGNORS for name in row["assignors"]):
-        facts["strategy"] = _strategy(row["assignors"])
-    return facts
-
-
-def _strategy(assignors: Sequence[str]) -> str:
-    """Return the strategy of assignors; BOTH: eager, and another could follow at once."""
-    strategy = strategy_of(tuple(assignors))
-    is_both = strategy == "eager" and any(ASSIGNORS[name].is_cooperative for name in assignors)
-    return BOTH if is_both else strategy
-
-
-def _lived(row: Report, thrown: Sequence[Report]) -> bool:
-    """Tell if a rebalance is about a process that was removed while it lived."""
-    return any(
-        each["at_ms"] - each["silent_ms"] - _NEAR_MS <= row["start_ms"] <= each["at_ms"] + _NEAR_MS
-        for each in thrown
-    )
-
-
-def _thinned(restarts_s: Sequence[float]) -> list[float]:
-    """Take at most twenty of the times, evenly, so that a line can name them."""
-    count = len(restarts_s)
-    if count <= _MOST_VALUES:
-        return [round(each, 3) for each in restarts_s]
-    places = [round(n * (count - 1) / (_MOST_VALUES - 1)) for n in range(_MOST_VALUES)]
-    return [round(restarts_s[place], 3) for place in places]
-
-
-def _only_group(report: Report) -> str:
-    names = _names(report)
-    if len(names) != 1:
-        raise AdviceError(f"which group? Give --group; the log has {_groups(report)}")
-    return names[0]
-
-
-def _names(report: Report) -> list[str]:
-    tables = ("rebalances", "life_lines")
-    return sorted({row["group"] for name in tables for row in report[name]["rows"]})
-
-
-def _groups(report: Report) -> str:
-    names = _names(report)
-    if not names:
-        return "none that rebalances"
-    more = f" and {len(names) - 12} more" if len(names) > 12 else ""
-    return ", ".join(names[:12]) + more

@@ -11,14 +11,8 @@ import click
 from fencepost.conformance.advise.advice import advice_for
 from fencepost.conformance.advise.advice_document import advice_document
 from fencepost.conformance.advise.advice_report import print_advice, write_advice
-from fencepost.conformance.advise.known_facts import (
-    FACTS,
-    AdviceError,
-    facts_of,
-    known_group,
-    log_facts,
-    read_reports,
-)
+from fencepost.conformance.advise.known_facts import FACTS, AdviceError, known_group
+from fencepost.conformance.advise.log_facts import facts_of, log_facts, read_reports
 from fencepost.conformance.cli.cli import exit_codes
 from fencepost.conformance.cli.options.common_options import (
     AMOUNT,

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from fencepost.traces.operations.client_libraries import library_of
 from fencepost.traces.operations.group_events import (
     Assigned,
     Begun,
@@ -129,7 +130,9 @@ class GroupAnalysis:
         self._start = LogStart(since_ms)
         self._matcher = RestartMatcher(self._start)
         self._deployments = Deployments(self.group, self._emit, self._start)
-        self._lines = LifeLines(self.group, self._emit, self._deployments.remove_restart)
+        self._lines = LifeLines(
+            self.group, self._emit, self._deployments.remove_restart, hears=self._hears
+        )
         self._loops = Loops(self.group, self._emit)
         row = (self.group, self._matcher, self._add_rebalance, self._on_rebalance)
         self._rebalances = Rebalances(*row)
@@ -145,6 +148,8 @@ class GroupAnalysis:
         """Times at which members from before the load expired."""
         self._kind = GroupKind.CONSUMER
         self._is_kind_known = False
+        self._libraries: set[str] = set()
+        """The names of the client libraries that members show."""
         self._count: int | None = None
         """Number of members of the last generation, where the source counts them."""
         self._assigned: Assigned | None = None
@@ -244,7 +249,8 @@ class GroupAnalysis:
         if self._last is not None:
             who = (self._last.member.instance_id, self._last.member.process)
             last = LastExpired(self.group, *who, self._last.at_ms, self._last.place)
-        row = (self.group, static, dynamic, since_ms, *settings, self._kind, last)
+        library = next(iter(self._libraries)) if len(self._libraries) == 1 else ""
+        row = (self.group, static, dynamic, since_ms, *settings, self._kind, last, library)
         self._emit(MembersLeft(*row))
         self._lines.close()
         self._rebalances.close()
@@ -343,6 +349,13 @@ class GroupAnalysis:
         if is_connect:
             self._kind = GroupKind.CONNECT
         self._rebalances.can_be_static = self._kind is not GroupKind.CONNECT
+        self._note_library(process, protocols)
+
+    def _note_library(self, process: Process, protocols: str) -> None:
+        """Note the client library, as far as a client id or the names of protocols show it."""
+        library = library_of(process.client_id, protocols)
+        if library is not None:
+            self._libraries.add(library.name)
 
     # Requests of members
 
@@ -422,6 +435,7 @@ class GroupAnalysis:
         """Take a join with its request and answer."""
         member_id = event.member_id
         self._note_kind(event.sender.process, event.protocol)
+        self._note_library(event.sender.process, " ".join(row["name"] for row in event.protocols))
         self._last = None
         round_ = self._round(event)
         fresh = not sent_id or sent_id in self._pending

@@ -61,7 +61,7 @@ class GroupFigures:
     these members, as far as the log shows them; `expirations`: members that the coordinator
     removed, `never_back`: of these, those that surely did not come back; `came_back`: all restarts
     with a rebalance; `pending`: member ids that were handed out and not used; `last`: the last
-    member, if it expired and none came since.
+    member, if it expired and none came since; `library`: of its clients, "" where it is unknown.
     """
 
     causes: Counter[Cause] = field(default_factory=Counter)
@@ -89,6 +89,7 @@ class GroupFigures:
     failovers: int = 0
     kind: GroupKind = GroupKind.CONSUMER
     last: LastExpired | None = None
+    library: str = ""
 
     @property
     def is_empty(self) -> bool:
@@ -124,7 +125,7 @@ class GroupFigures:
                 self.static, self.dynamic = row.static, row.dynamic
                 self.rebalancing_ms = row.rebalancing_ms
                 self.session_ms, self.assignors = row.session_ms, row.assignors
-                self.kind, self.last = row.kind, row.last
+                self.kind, self.last, self.library = row.kind, row.last, row.library
             case Expiration():
                 self.expirations += 1
                 self.never_back += row.back_ms is None and not row.is_unclear

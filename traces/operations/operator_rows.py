@@ -48,7 +48,9 @@ class LifeLine(RowPart, frozen=True):
 
     `from_ms`: time of its join, or (`begins` false) of its first line; `until_ms`: None if it is
     still there; `by`: the process that replaced or removed it; `fenced_ms`: time of its first
-    FENCED_INSTANCE_ID.
+    FENCED_INSTANCE_ID.  `away_ms`: of one that was replaced, from its last sign of life to its
+    successor's join, None where the log doesn't show it, or it was alive; `session_ms`: its session
+    timeout, where the log has it.
     """
 
     group: str
@@ -62,6 +64,8 @@ class LifeLine(RowPart, frozen=True):
     by: Process | None
     fenced_ms: int | None
     place: str
+    away_ms: int | None = None
+    session_ms: int | None = None
 
 
 class Handover(RowPart, frozen=True):
@@ -400,7 +404,8 @@ class MembersLeft(RowPart, frozen=True):
     `static`, `dynamic`: number of its members; None where the log doesn't show all of them.
     `rebalancing_ms`: start of a rebalance that wasn't over; None: there is none.
     `session_ms`: their longest session timeout; `assignors`: those that all offer; as far as known.
-    `kind`: of its members; `last`: the last member, if its session expired and none came since.
+    `kind`: of its members; `last`: the last member, if its session expired and none came since;
+    `library`: the client library of all members that show it, "" where none does, or they differ.
     """
 
     group: str
@@ -411,6 +416,7 @@ class MembersLeft(RowPart, frozen=True):
     assignors: tuple[str, ...] = ()
     kind: GroupKind = GroupKind.CONSUMER
     last: LastExpired | None = None
+    library: str = ""
 
 
 Row = (

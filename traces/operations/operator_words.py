@@ -19,8 +19,10 @@ from typing import Annotated, Any, Generic, TypeVar
 from msgspec import UNSET, Meta, UnsetType
 
 from fencepost.traces.files.document_schema import Count, Document, DocumentSchema
+from fencepost.traces.operations.client_libraries import BY_NAME, without_static
 from fencepost.traces.operations.operator_report import (
     KINDS,
+    GroupFigures,
     LimitedRows,
     OperatorReport,
 )
@@ -46,6 +48,7 @@ from fencepost.traces.operations.operator_rows import (
     ThrownOut,
 )
 from fencepost.traces.operations.problem_words import (
+    AIMS,
     OperatorProblem,
     at,
     often,
@@ -172,7 +175,7 @@ def rebalance_lines(report: OperatorReport) -> Iterator[str]:
     if known:
         longest = max(known, key=lambda r: (r.duration_ms or 0, -r.start_ms))
         yield (
-            f"The longest took {seconds(longest.duration_ms or 0)}: group {quoted(longest.group)}, "
+            f"The longest took {short(longest.duration_ms or 0)}: group {quoted(longest.group)}, "
             f"{at(longest.start_ms)}, {longest.cause.value} {longest.who}".rstrip()
             + f" [{longest.place}]."
         )
@@ -202,8 +205,17 @@ def group_line(report: OperatorReport, group: str, total: int, causes_text: str)
     figures = report.figures[group]
     helped = [f"{r.value} {figures.remedies[r]:,}" for r in AVOIDING if figures.remedies[r]]
     avoided = f"; avoided by {', '.join(helped)}" if helped else ""
-    took = f"{'together ' if total > 1 else ''}{seconds(figures.total_ms)}"
-    return f"{quoted(group)}: {total:,}, {took} ({causes_text}){avoided}"
+    return f"{quoted(group)}: {total:,}, {_took(figures)} ({causes_text}){avoided}"
+
+
+def _took(figures: GroupFigures) -> str:
+    """Format how long the rebalances of a group took, as far as that is known."""
+    known = figures.durations.total()
+    if not known:
+        return "for an unknown time"
+    together = "together " if known > 1 else ""
+    unknown = figures.causes.total() - known
+    return f"{together}{short(figures.total_ms)}" + (f" and {unknown:,} unknown" if unknown else "")
 
 
 def _sessions(report: OperatorReport) -> Iterator[str]:
@@ -227,10 +239,7 @@ def _sessions(report: OperatorReport) -> Iterator[str]:
     else:
         today = "" if today_ms is None else f" Today's is {today_ms}."
         yield f"A session.timeout.ms of {enough_ms} would have been enough for {which}.{today}"
-    yield (
-        "That is for the fewest rebalances; for the least time without a consumer another one may "
-        "be better (fencepost advise)."
-    )
+    yield AIMS
 
 
 def _today_ms(report: OperatorReport) -> int | None:
@@ -309,7 +318,7 @@ _STREAMS = (
 
 
 def _kinds(report: OperatorReport) -> Iterator[str]:
-    """Yield lines about groups that are not of plain consumers."""
+    """Yield lines about groups that are not of plain consumers, or whose library lacks a lot."""
     for group in _of_kind(report, GroupKind.CONNECT)[:_MOST_GROUPS]:
         away = [row.back_ms - row.at_ms for row in report.restarts.rows if row.group == group]
         longest = f", here up to {short(max(away))}" if away else ""
@@ -320,6 +329,11 @@ def _kinds(report: OperatorReport) -> Iterator[str]:
         )
     if streams := _of_kind(report, GroupKind.STREAMS):
         yield _STREAMS.format(_some([quoted(group) for group in streams]))
+    for name, library in BY_NAME.items():
+        figures = report.figures.items()
+        own = [quoted(group) for group, f in figures if f.library == name]
+        if own and not library.has_static:
+            yield f"Clients of {_some(sorted(own))}: {without_static(library)}"
 
 
 def _of_kind(report: OperatorReport, kind: GroupKind) -> list[str]:
@@ -543,7 +557,7 @@ class GroupAtEnd(Document, frozen=True):
     rebalance that wasn't over, or null.  `session_ms`: the longest session timeout of its members;
     `assignors`: those that all members offer; both where the log shows them.  `kind`: of its
     members, as far as the log shows it; `last_expired_ms`: time at which its last member expired,
-    if none came since.
+    if none came since; `library`: its client library, "" where the log doesn't show it.
     """
 
     group: str
@@ -554,6 +568,7 @@ class GroupAtEnd(Document, frozen=True):
     assignors: tuple[str, ...]
     kind: GroupKind | UnsetType = UNSET
     last_expired_ms: int | UnsetType | None = UNSET
+    library: str | UnsetType = UNSET
 
 
 class HourCount(Document, frozen=True):
@@ -646,6 +661,7 @@ def operator_json(report: OperatorReport) -> dict[str, Any]:
                 assignors=f.assignors,
                 kind=f.kind,
                 last_expired_ms=None if f.last is None else f.last.at_ms,
+                library=f.library,
             )
             for group, f in groups
         ),

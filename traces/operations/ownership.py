@@ -73,6 +73,8 @@ class LogMember:
     """The connection of its last request, as in a request log; no other process has it."""
     is_nameless: bool = False
     """True if its member id is a stand-in: the log hasn't had the real one yet."""
+    away_ms: int | None = None
+    """From its last sign of life to its successor's join, where the log shows each request."""
 
     @classmethod
     def of(cls, event: Heard | Joined, *, begins: bool, heard_ms: int) -> LogMember:
@@ -306,15 +308,21 @@ class LifeLines:
     """The instance ids of one group.  Rows go to `emit` as they end.
 
     `alive`: called with an instance id and the time of its takeover, once its old holder proves
-    alive.
+    alive.  `hears`: the source has every request of a member.
     """
 
     def __init__(
-        self, group: str, emit: Callable[[Row], None], alive: Callable[[str, int], None]
+        self,
+        group: str,
+        emit: Callable[[Row], None],
+        alive: Callable[[str, int], None],
+        *,
+        hears: bool,
     ) -> None:
         self._group = group
         self._emit = emit
         self._alive = alive
+        self._hears = hears
         self._instances: dict[str, _Instance] = {}
 
     def take_over(self, old: LogMember | None, new: LogMember) -> None:
@@ -384,6 +392,8 @@ class LifeLines:
     def _replace(self, known: _Instance, old: LogMember, new: LogMember) -> None:
         past = _Past(old, new, new.from_ms)
         known.past[old.member_id] = past
+        if self._hears:
+            old.away_ms = max(new.from_ms - old.heard_ms, 0)
         if old.process != new.process:
             turn = _Turn(new.from_ms, old, new, new.place)
             past.handover = turn
@@ -440,6 +450,8 @@ class LifeLines:
                 by,
                 member.fenced_ms,
                 member.place,
+                None if member.fenced_ms is not None else member.away_ms,
+                member.session_ms,
             )
         )
 

@@ -22,7 +22,14 @@ from fencepost.traces.operations.operator_rows import (
     StaticLeave,
     ThrownOut,
 )
-from fencepost.traces.operations.restarts import long_enough_ms
+from fencepost.traces.operations.restarts import enough_poll_ms, long_enough_ms
+
+AIMS = (
+    "fencepost audit names what avoids most rebalances, fencepost advise what leaves partitions "
+    "without a consumer for the shortest time: those of a static member wait for its restart "
+    "without a rebalance, and those of a dynamic one go to others in rebalances."
+)
+"""The difference between an audit's remedies and an advice, in either's words."""
 
 
 class OperatorProblem(RowPart, frozen=True):
@@ -279,7 +286,7 @@ def _poll_timeout(problem: Recurring, row: PollTimeout) -> tuple[str, str]:
             f" It joined again when it called poll(): up to {longest_ms / 1000:.1f} s after the "
             "call before."
         )
-        enough = f"set max.poll.interval.ms above {-(-longest_ms // 1000) * 1000}"
+        enough = longer_poll(longest_ms)
     return (
         (
             f"{_names(sorted(problem.names))} left group {quoted(row.group)} {rhythm(problem)}"
@@ -290,6 +297,15 @@ def _poll_timeout(problem: Recurring, row: PollTimeout) -> tuple[str, str]:
             f"Process fewer records for each poll (max.poll.records), or {enough}. Static "
             "membership and a longer session don't help: it sends heartbeats all the time."
         ),
+    )
+
+
+def longer_poll(longest_ms: int) -> str:
+    """Return the setting that lets a poll take longer than the longest time seen."""
+    return (
+        f"set max.poll.interval.ms above {-(-longest_ms // 1000) * 1000}: "
+        f"{enough_poll_ms(longest_ms)} leaves half as much again, since the next poll may take "
+        "longer than those seen"
     )
 
 

@@ -283,6 +283,15 @@ def long_enough_ms(away_ms: int) -> int | None:
     return next((ms for ms in LADDER_MS if ms >= _SPARE * away_ms), None)
 
 
+def enough_poll_ms(longest_ms: int) -> int:
+    """Return a max.poll.interval.ms safely longer than the longest time between two polls.
+
+    Like a session timeout, half as much again and a usual value; it has no greatest one.
+    """
+    usual = long_enough_ms(longest_ms)
+    return -(-int(_SPARE * longest_ms) // LADDER_MS[-1]) * LADDER_MS[-1] if usual is None else usual
+
+
 GAP_MS = 60_000
 """Greatest distance of restarts of one deployment."""
 _MOST_REBALANCES = 10_000

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from fencepost.conformance.advise.advice import PACKAGE, Advice, advice_for
+from fencepost.conformance.advise.advice import Advice, advice_for
 from fencepost.conformance.advise.advice_document import advice_document
 from fencepost.conformance.advise.advice_report import print_advice
 from fencepost.conformance.advise.known_facts import assumptions, known_group
+from fencepost.traces.operations.client_libraries import JAVA
 
 
 def printed(advice: Advice, given: list[str]) -> str:
@@ -112,7 +113,7 @@ def test_how_to_get_there_is_told_where_something_changes() -> None:
 
     both = "RangeAssignor,org.apache.kafka.clients.consumer.CooperativeStickyAssignor"
     eager = steps("cooperative", is_static=True, strategy="eager")
-    assert f"Bounce 1 of 2: offer both assignors, partition.assignment.strategy={PACKAGE}" in eager
+    assert f"Bounce 1 of 2: offer both assignors, {JAVA.assignors['eager']}" in eager
     assert both in eager
     assert "Bounce 2 of 2: leave RangeAssignor out." in eager
     assert "if yours do, the second is enough (--strategy both)" in eager

@@ -7,7 +7,8 @@ from typing import Any
 
 from fencepost.conformance.advise.advice import advice_for
 from fencepost.conformance.advise.advice_report import log_words
-from fencepost.conformance.advise.known_facts import facts_of, known_group, log_facts, read_reports
+from fencepost.conformance.advise.known_facts import known_group
+from fencepost.conformance.advise.log_facts import facts_of, log_facts, read_reports
 
 REQUESTS = Path(__file__).resolve().parents[3] / "examples/request-logs/kafka-request.log.gz"
 
@@ -30,3 +31,11 @@ def test_a_session_that_these_brokers_allow_is_today_s() -> None:
 def test_a_shared_instance_id_and_a_silence_are_told() -> None:
     assert "take orders-2 from each other" in told("orders", restart_s=4.0)
     assert "No process was silent" not in told("shipping", restart_s=4.0)
+
+
+def test_restarts_of_static_members_without_a_rebalance_are_held_against_the_session() -> None:
+    text = told("orders-1")
+    assert (
+        "3 restarts of static members without a rebalance took 445 ms to 466 ms, less than the "
+        "session timeout, 6 s."
+    ) in text

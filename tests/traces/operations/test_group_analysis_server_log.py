@@ -299,6 +299,7 @@ def test_how_a_group_is_at_the_end_of_the_log_is_told(tmp_path: Path) -> None:
             "assignors": [],
             "kind": "consumers",
             "last_expired_ms": None,
+            "library": "",
         }
     ]
     assert "Without a member at the end of the log: 'g'." in "\n".join(operator_summary(empty))

@@ -42,8 +42,8 @@ def test_a_length_is_told_only_where_it_says_something() -> None:
     other = ModelLog("pair")
     other.form(other.pod(1), other.pod(2))
     text = "\n".join(operator_summary(reported([*log.exchanges, *other.exchanges])))
-    assert re.search(r"^  'single': 1, [0-9.]+ s \(", text, re.MULTILINE)
-    assert re.search(r"^  'pair': 2, together [0-9.]+ s \(", text, re.MULTILINE)
+    assert re.search(r"^  'single': 1, [0-9.]+ m?s \(", text, re.MULTILINE)
+    assert re.search(r"^  'pair': 2, together [0-9.]+ m?s \(", text, re.MULTILINE)
     assert "of the log" not in text
 
 

@@ -8,13 +8,8 @@ from typing import Any
 
 import pytest
 
-from fencepost.conformance.advise.known_facts import (
-    FORMS,
-    AdviceError,
-    facts_of,
-    log_facts,
-    read_reports,
-)
+from fencepost.conformance.advise.known_facts import FORMS, AdviceError
+from fencepost.conformance.advise.log_facts import facts_of, log_facts, read_reports
 
 ROOT = Path(__file__).resolve().parents[3]
 REQUESTS = ROOT / "examples/request-logs/kafka-request.log.gz"
@@ -152,3 +147,20 @@ def test_a_shared_instance_id_is_why_a_log_has_no_restart() -> None:
         facts_of(log, {})
     assert facts_of(log, {"restart_s": 4.0})["restart_s"] == 4.0
     assert facts_of(None, {}) == {}
+
+
+def test_restarts_of_static_members_have_their_length_where_requests_show_it() -> None:
+    log = log_facts(read_reports([REQUESTS], "orders-1"), "orders-1")
+    assert (log.restarts_s, log.free) == ((), 3)
+    assert log.free_s == (0.445, 0.455, 0.466)
+    assert log.facts["restart_s"] == {"values": [0.445, 0.455, 0.466]}
+    server = log_facts(read_reports([SERVER], "orders-1"), "orders-1")
+    assert (server.free, server.free_s) == (3, ())  # it has no heartbeats
+    assert "restart_s" not in server.facts
+
+
+def test_a_process_that_was_fenced_alive_was_not_away() -> None:
+    rows = read_reports([REQUESTS], "orders")["life_lines"]["rows"]
+    fenced = [row["away_ms"] for row in rows if row["fenced_ms"] is not None]
+    assert fenced
+    assert set(fenced) == {None}
