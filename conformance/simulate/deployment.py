@@ -247,7 +247,8 @@ class RunningDeployment(Deployment):
         self.placements = [(0, scenario.partition_racks(0))]
         """The racks of the partitions' replicas, each from a time on."""
         self.sim.cluster.racks = self.placements[0][1]
-        self.story = self.sim.watch = SimulatedStory(self.sim.cluster.model.groups)
+        self.story = SimulatedStory(self.sim.cluster.model.groups)
+        self.sim.watch, self.sim.on_answer = self.story.watch, self.story.note_answer
         self._events_read = 0
 
     @property

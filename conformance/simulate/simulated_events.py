@@ -6,20 +6,30 @@ member and its client.  The one analysis makes rebalances of these events, as it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from fencepost.conformance.simulate.consumption import place_of
 from fencepost.conformance.simulate.deployment_scenario import GROUP_ID
 from fencepost.conformance.simulate.simulation import CoordinatorEvent, SimulatedExchange
 from fencepost.model.classic.group import SESSION, Group, Member
 from fencepost.model.classic.vocabulary import GroupState
-from fencepost.model.messages.messages import JoinGroupRequest
-from fencepost.model.messages.subscription import TopicPartition, decode_subscription
+from fencepost.model.messages.errors import Error
+from fencepost.model.messages.messages import (
+    HeartbeatRequest,
+    JoinGroupRequest,
+    SyncGroupRequest,
+)
+from fencepost.model.messages.subscription import (
+    TopicPartition,
+    decode_subscription,
+    subscribed_topics,
+)
 from fencepost.traces.operations.group_analysis import GroupAnalysis
 from fencepost.traces.operations.group_events import (
     Assigned,
     Begun,
     Emptied,
+    Fenced,
     GroupEvent,
     Joined,
     Left,
@@ -38,6 +48,8 @@ HANDOVER = "joins again, since it gave partitions back"
 ADMINISTRATOR = Process("an administrator", "")
 
 Happening = SimulatedExchange | CoordinatorEvent
+_FENCED = Error.FENCED_INSTANCE_ID.value
+_OF_MEMBERS = (HeartbeatRequest, JoinGroupRequest, SyncGroupRequest)
 
 
 class SimulatedEvents:
@@ -87,6 +99,27 @@ class SimulatedEvents:
         if after.state is GroupState.STABLE and before.state is not GroupState.STABLE:
             static = len(after.static)
             yield Assigned(*at, after.generation_id, static, len(after.members) - static)
+
+    def answered(self, exchange: SimulatedExchange) -> Iterator[GroupEvent]:
+        """Yield what an answer shows beside the group's states: its sender was fenced."""
+        request = exchange.request
+        if (
+            getattr(exchange.answer, "error_code", None) != _FENCED
+            or not isinstance(request, _OF_MEMBERS)
+            or request.group_instance_id is None
+        ):
+            return
+        process = Process(place_of(exchange.client_id or ""), "")
+        yield Fenced(
+            round(exchange.at_ms),
+            round(exchange.answered_ms or exchange.at_ms),
+            "",
+            request.group_instance_id,
+            request.member_id or getattr(exchange.answer, "member_id", ""),
+            Sender(process),
+            exchange.api,
+            began=not request.member_id,
+        )
 
     def _pending(
         self, at: tuple[int, int, str], before: Group, after: Group, about: Happening
@@ -171,12 +204,21 @@ def _prepared(
 
 def _joined_again(before: Group, member: Member, message: JoinGroupRequest) -> tuple[Cause, str]:
     """Return the cause that a member's next join is, and the reason."""
-    leads = member.member_id == before.leader
     known, offered = member.metadata(before.protocol_name), {p.metadata for p in message.protocols}
-    cause = Cause.MEMBER_REJOIN if known in offered else Cause.CHANGED_SUBSCRIPTION
     kept = frozenset[TopicPartition]().union(*map(_owned, offered))
     reason = HANDOVER if message.member_id and _owned(known) - kept else ""
-    return Cause.LEADER_REJOIN if leads else cause, reason
+    if _topics(known) not in map(_topics, offered):
+        return Cause.CHANGED_SUBSCRIPTION, reason
+    leads = member.member_id == before.leader and message.member_id
+    return Cause.LEADER_REJOIN if leads else Cause.MEMBER_REJOIN, reason
+
+
+def _topics(metadata: bytes) -> object:
+    """Return the topics that a member subscribes to; its metadata, if it is unreadable."""
+    try:
+        return frozenset(subscribed_topics(metadata))
+    except ValueError:
+        return metadata
 
 
 def _owned(metadata: bytes) -> frozenset[TopicPartition]:
@@ -197,26 +239,37 @@ AnyRebalance = JudgedRebalance | CutOffRebalance
 
 
 class SimulatedStory:
-    """The rebalances of a deployment's group, by the one analysis of its events."""
+    """The rebalances of a deployment's group, by the one analysis of its events.
 
-    def __init__(self, groups: Mapping[str, Group]) -> None:
+    `emit`: gets the other rows.
+    """
+
+    def __init__(
+        self, groups: Mapping[str, Group], emit: Callable[[Row], None] | None = None
+    ) -> None:
         self._groups = groups
         self._events = SimulatedEvents()
         self._rebalances: list[AnyRebalance] = []
         self._analysis = GroupAnalysis(
             GROUP_ID,
-            _ignore,
+            emit or _ignore,
             hears=False,
             since_ms=None,
             on_rebalance=self._rebalances.append,
         )
 
-    def __call__(self, now_ms: int, groups: Mapping[str, Group], about: Happening) -> None:
+    def watch(self, now_ms: int, groups: Mapping[str, Group], about: Happening) -> None:
         """Take what happened at the coordinator."""
         before, after = groups.get(GROUP_ID, Group()), self._groups.get(GROUP_ID, Group())
-        if before is after:
-            return
-        for event in self._events.read(now_ms, before, after, about):
+        if before is not after:
+            self._take(self._events.read(now_ms, before, after, about))
+
+    def note_answer(self, exchange: SimulatedExchange) -> None:
+        """Take an answer."""
+        self._take(self._events.answered(exchange))
+
+    def _take(self, events: Iterator[GroupEvent]) -> None:
+        for event in events:
             self._analysis.take(event)
 
     def end(self, now_ms: int) -> list[AnyRebalance]:

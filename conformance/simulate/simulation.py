@@ -187,6 +187,7 @@ class Simulation:
         self.skipped: list[SkippedRequests] = []
         self.interfere = interfere
         self.watch: Watch | None = None
+        self.on_answer: Callable[[SimulatedExchange], object] | None = None
         self.is_down = False  # while it is, no broker can be connected to, and no session ends
         self._latency_ms = latency_ms
         self._seed = seed
@@ -434,6 +435,8 @@ class Simulation:
     def _answer(self, waiting: Waiting, answer: Message | ClusterResponse) -> None:
         exchange, met = waiting.exchange, waiting.met
         exchange.answered_ms, exchange.answer = self.now_ms, answer
+        if self.on_answer is not None:
+            self.on_answer(exchange)
         if met is None or met.fault not in {Fault.LOSE_ANSWER, Fault.CUT}:
             delay = met.ms if met is not None and met.fault is Fault.DELAY else 0
             self._return(waiting, answer, self.now_ms + delay)

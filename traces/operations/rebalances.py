@@ -466,10 +466,10 @@ class Rebalances:
 
 
 def _others(first: _Candidate | None, beside: Iterable[_Candidate]) -> tuple[Process, ...]:
-    """Return the processes of candidates, but for the one of the first, in order of time."""
+    """Return the processes of candidates but that of the first, in order of time, each once."""
     mine = None if first is None else first.who
     ordered = sorted((each.at_ms, each.who) for each in beside if each.who != mine)
-    return tuple(who for _, who in ordered)
+    return tuple(dict.fromkeys(who for _, who in ordered))
 
 
 def _gone_before(stated: Prepared, evidence: RebalanceEvidence) -> _Candidate | None:
@@ -555,7 +555,7 @@ def _cause(join: Join, round_: Round) -> Cause | None:
     if subscription(join.offers) != subscription(join.offered):
         return Cause.CHANGED_SUBSCRIPTION
     if join.offers != join.offered:
-        return Cause.MEMBER_REJOIN
+        return Cause.LEADER_REJOIN if join.leads and not join.fresh else Cause.MEMBER_REJOIN
     if join.fresh:  # a static member that was restarted: a cause only where nothing was settled
         return None if round_.was_stable else Cause.MEMBER_REJOIN
     return Cause.LEADER_REJOIN if join.leads else None

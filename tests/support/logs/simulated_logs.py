@@ -1,0 +1,279 @@
+"""The logs that a simulated deployment would have written: a request log and server.log.
+
+`server.log` has the words of the old coordinator since 3.2, which names most.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from benchmarks.request_log_writer import request_log_line
+from fencepost.conformance.simulate.consumption import place_of
+from fencepost.conformance.simulate.deployment import (
+    Performer,
+    RunningDeployment,
+    Script,
+    all_steps,
+    host_of,
+    perform,
+    until,
+)
+from fencepost.conformance.simulate.deployment_scenario import GROUP_ID, DeploymentScenario
+from fencepost.conformance.simulate.simulated_events import SimulatedStory
+from fencepost.conformance.simulate.simulation import Simulation
+from fencepost.model.messages.errors import Error
+from fencepost.model.messages.shapes import Message
+from fencepost.traces.audit.audit_settings import AuditSettings
+from fencepost.traces.audit.log_audit import audit_log
+from fencepost.traces.audit.server_log_audit import audit_server_log
+from fencepost.traces.logs.request_log import RequestLog
+from fencepost.traces.logs.server_log import ServerLog
+from fencepost.traces.operations import group_events as events
+from fencepost.traces.operations.operator_report import OperatorReport
+from fencepost.traces.operations.operator_rows import Cause, End
+
+START_MS = 1_795_243_200_000
+
+
+@dataclass
+class ThreeStories:
+    """The same simulation, read directly and from both of its logs."""
+
+    direct: OperatorReport
+    requests: OperatorReport
+    server: OperatorReport
+
+
+class _Removing(RunningDeployment):
+    """A deployment that keeps the request log's lines about administrators, too."""
+
+    removals: list[tuple[int, bytes]]
+
+    def remove(self, instances: Iterable[str]) -> None:
+        for instance in instances:
+            group = self.sim.cluster.model.groups[GROUP_ID]
+            row = {"memberId": "", "groupInstanceId": instance}
+            code = 0 if group.holder(instance) else Error.UNKNOWN_MEMBER_ID.value
+            line = request_log_line(
+                "LeaveGroup",
+                4,
+                "admin",
+                _connection("admin", 1),
+                START_MS + self.now_ms,
+                START_MS + self.now_ms,
+                {"groupId": GROUP_ID, "members": [row]},
+                {"errorCode": 0, "throttleTimeMs": 0, "members": [{**row, "errorCode": code}]},
+            )
+            self.removals.append((self.now_ms, line))
+            super().remove([instance])
+
+
+@dataclass
+class _ServerLog:
+    """Lines, and how they are written."""
+
+    lines: list[str] = field(default_factory=list)
+    generation: int = 0
+    holders: dict[str | None, str] = field(default_factory=dict)
+
+    def write(self, event: events.GroupEvent) -> None:
+        if isinstance(event, events.Begun):
+            self.generation = event.generation
+        if isinstance(event, events.Joined):
+            self.holders[event.instance_id] = event.member_id
+        for text in self._texts(event):
+            at = datetime.fromtimestamp((START_MS + event.done_ms) / 1000, UTC)
+            date = f"{at:%Y-%m-%d %H:%M:%S},{event.done_ms % 1000:03}"
+            logger = "kafka.coordinator.group.GroupCoordinator"
+            self.lines.append(f"[{date}] INFO [GroupCoordinator 1]: {text} ({logger})\n")
+
+    def _texts(self, event: events.GroupEvent) -> Iterator[str]:
+        group, partition = GROUP_ID, "(__consumer_offsets-0)"
+        match event:
+            case events.Named(member_id=member_id):
+                yield (
+                    f"Dynamic member with unknown member id joins group {group} in Stable state. "
+                    f"Created a new member id {_id(member_id)} and request the member to rejoin "
+                    "with this id."
+                )
+            case events.Joined(instance_id=None, member_id=member_id):
+                yield (
+                    f"Pending dynamic member with id {_id(member_id)} joins group {group} in "
+                    "Stable state. Adding to the group now."
+                )
+            case events.Joined(replaces=None):
+                yield (
+                    f"Static member with groupInstanceId={event.instance_id} and unknown member id "
+                    f"joins group {group} in Stable state. Created a new member id "
+                    f"{_id(event.member_id)} for this member and add to the group."
+                )
+            case events.Joined(replaces=str(old)):
+                yield (
+                    f"Static member Some({event.instance_id}) of group {group} with unknown member "
+                    f"id rejoins, assigning new member id {_id(event.member_id)}, while old member "
+                    f"{_id(old)} will be removed."
+                )
+            case events.Left():
+                name = "None" if event.instance_id is None else f"Some({event.instance_id})"
+                process = event.process
+                assert process is not None
+                why = "the consumer is being closed"
+                why = why if event.itself else "member was removed by an admin"
+                yield (
+                    f"Member MemberMetadata(memberId={_id(event.member_id)}, "
+                    f"groupInstanceId={name}, clientId={process.client_id}, "
+                    f"clientHost=/10.0.0.1, sessionTimeoutMs={event.session_ms}, "
+                    f"rebalanceTimeoutMs={event.rebalance_ms}, supportedProtocols=List(range)) has "
+                    f"left group {group} through explicit `LeaveGroup` request; client reason: "
+                    f"{why}"
+                )
+            case events.Removed(end=End.DROPPED):
+                yield (
+                    f"Group {group} removed members who haven't joined: Set({_id(event.member_id)})"
+                )
+            case events.Removed():
+                yield (
+                    f"Member {_id(event.member_id)} in group {group} has failed, removing it from "
+                    "the group"
+                )
+            case events.NameExpired():
+                yield (
+                    f"Pending member {_id(event.member_id)} in group {group} has been removed "
+                    "after session timeout expiration."
+                )
+            case events.NameReturned():
+                yield (
+                    f"Pending member with memberId={_id(event.member_id)} has left group {group} "
+                    "through explicit `LeaveGroup` request"
+                )
+            case events.Fenced(instance_id=instance_id):
+                yield (
+                    f"Request memberId={_id(event.member_id)} for static member with "
+                    f"groupInstanceId={instance_id} is fenced by current "
+                    f"memberId={_id(self.holders[instance_id])} during operation {event.api}"
+                )
+            case events.Prepared():
+                yield (
+                    f"Preparing to rebalance group {group} in state PreparingRebalance with old "
+                    f"generation {event.generation} {partition} (reason: {_reason(event)})"
+                )
+            case events.Begun():
+                yield (
+                    f"Stabilized group {group} generation {event.generation} {partition} with "
+                    f"{event.members} members"
+                )
+            case events.Assigned():
+                everyone = (event.static or 0) + (event.dynamic or 0)
+                yield (
+                    f"Assignment received from leader somebody for group {group} for generation "
+                    f"{event.generation}. The group has {everyone} members, {event.static} of "
+                    "which are static."
+                )
+            case events.Emptied():
+                yield (
+                    f"Group {group} with generation {self.generation + 1} is now empty {partition}"
+                )
+            case events.Loaded():
+                yield f"Loading group metadata for {group} with generation {self.generation}"
+
+
+def _id(member_id: str) -> str:
+    """A member id as Kafka makes them: a name and a UUID."""
+    name, _, number = member_id.rpartition("-")
+    return f"{name}-00000000-0000-0000-0000-{int(number):012}"
+
+
+def _reason(event: events.Prepared) -> str:
+    name = "None" if event.instance_id is None else f"Some({event.instance_id})"
+    who = _id(event.member_id) if event.member_id else ""
+    return {
+        Cause.NEW_MEMBER: f"Adding new member {who} with group instance id {name}",
+        Cause.LEAVE: f"Removing member {who} on LeaveGroup; client reason: closed",
+        Cause.EXPIRY: f"removing member {who} on heartbeat expiration",
+        Cause.LEADER_REJOIN: f"Leader {who} re-joining group during Stable",
+        Cause.MEMBER_REJOIN: f"Updating metadata for member {who} during Stable",
+        Cause.CHANGED_SUBSCRIPTION: f"Updating metadata for member {who} during Stable",
+        Cause.FAILOVER: "Freshly-loaded group is not stable",
+    }[event.cause]
+
+
+class _WrittenStory(SimulatedStory):
+    """A story whose events are written to server.log, too."""
+
+    log: _ServerLog
+
+    def _take(self, happened: Iterator[events.GroupEvent]) -> None:
+        rows = list(happened)
+        for row in rows:
+            self.log.write(row)
+        super()._take(iter(rows))
+
+
+def play(scenario: DeploymentScenario, seed: int, folder: Path) -> ThreeStories:
+    """Run a scenario with all its heartbeats, from its formation on, and read it three times."""
+    deployment, direct = _Removing(scenario, seed, skips=False), OperatorReport()
+    deployment.removals = []
+    sim = deployment.sim
+    story = _WrittenStory(sim.cluster.model.groups, direct.add)
+    story.log = _ServerLog()
+    sim.watch, sim.on_answer = story.watch, story.note_answer
+    for host in deployment.hosts.values():
+        deployment.start(host)
+    _run(deployment, until(deployment, deployment.is_balanced, 600))
+    sim.run_for(90_000)
+    performer = Performer(deployment)
+    performer.add(all_steps(deployment, [step for step in scenario.step if step.at_s is None]))
+    for step in scenario.step:
+        if step.at_s is not None:
+            performer.add(perform(deployment, step), round(step.at_s * 1000))
+    performer.run(sim.run_for)
+    _run(deployment, until(deployment, deployment.is_balanced, scenario.settle_s))
+    sim.run_for(1000)
+    story.end(sim.now_ms)
+    server, requests = folder / "server.log", folder / "kafka-request.log"
+    server.write_text("".join(story.log.lines))
+    lines = [*_request_lines(sim), *deployment.removals]
+    requests.write_bytes(b"".join(line for _, line in sorted(lines, key=lambda row: row[0])))
+    return ThreeStories(
+        direct,
+        audit_log(RequestLog([requests]), AuditSettings()).report,
+        audit_server_log(ServerLog([server])).report,
+    )
+
+
+def _run(deployment: RunningDeployment, script: Script) -> None:
+    performer = Performer(deployment)
+    performer.add(script)
+    performer.run(deployment.sim.run_for)
+
+
+def _request_lines(sim: Simulation) -> Iterator[tuple[int, bytes]]:
+    for exchange in sim.history:
+        request, answer = exchange.request, exchange.answer
+        if not (isinstance(request, Message) and isinstance(answer, Message)):
+            continue
+        name, _, node, number = (exchange.connection or "").split("/")
+        answered_ms = round(exchange.answered_ms or 0)
+        connection = _connection(host_of(place_of(name)), int(node), name, int(number))
+        line = request_log_line(
+            exchange.api,
+            exchange.version,
+            place_of(name),
+            connection,
+            START_MS + exchange.at_ms,
+            START_MS + answered_ms,
+            request.to_body(exchange.version),
+            answer.to_body(exchange.version),
+        )
+        yield answered_ms, line
+
+
+def _connection(host: str, node: int, process: str = "", number: int = 0) -> str:
+    """A connection as a request log has it: of each host, process and number another."""
+    address = zlib.crc32(host.encode()) % 250 + 1
+    port = zlib.crc32(f"{process}/{number}".encode()) % 50_000 + 10_000
+    return f"10.1.1.{node}:9092-10.0.0.{address}:{port}-{number}"
