@@ -2,10 +2,11 @@
 
 Steps are the simulator's own scripts.  Slow actions (a close, the start of a process) run beside
 them, as in a deployment; each consumer does one thing after the other.  A proxy records the
-requests of the clients; `GroupOnWire` reads the group's generations and assignments from them.
+requests of the clients; `GroupOnWire` reads from them if the group is balanced.
 
 The figures are the simulator's: the same functions compute them, from the events of users and the
-answers of the broker.
+answers of the broker.  What was recorded is read as a request log: its rebalances and their causes
+are those of an audit.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from fencepost.conformance.clients.driver import (
     Reply,
 )
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
-from fencepost.conformance.serve.broker_history import History, RecordedExchange
+from fencepost.conformance.serve.broker_history import Act, History, RecordedExchange
 from fencepost.conformance.serve.recording_proxy import RecordedKafka
 from fencepost.conformance.simulate.consumption import consumption, place_of
 from fencepost.conformance.simulate.deployment import (
@@ -85,6 +86,9 @@ from fencepost.properties.requirements.driver_messages import (
     Partition,
     Revoked,
 )
+from fencepost.traces.logs.request_log import LoggedExchange
+from fencepost.traces.operations.operator_report import OperatorAudit
+from fencepost.traces.operations.operator_rows import Rebalance
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,16 +133,14 @@ class Synced(NamedTuple):
 class GroupOnWire:
     """State of a group by the history so far; consumers are known by their client ids.
 
-    `generation_id`: the newest in a join's answer.  `completed`: the time of the first answer to a
-    join of each generation, in ms of the history.  `synced`: by consumer.  `first_join_ms`: the
-    time of each consumer's first join.  `reasons`: times and reasons of joins, without names and
-    numbers (KIP-800; librdkafka sends none).  `beats_ms`: from each heartbeat of a consumer to its
-    next, where it sent no other request of the group between them.
+    `generation_id`: the newest in a join's answer.  `synced`: by consumer.  `first_join_ms`: the
+    time of each consumer's first join, in ms of the history.  `reasons`: times and reasons of
+    joins, without names and numbers (KIP-800; librdkafka sends none).  `beats_ms`: from each
+    heartbeat of a consumer to its next, where it sent no other request of the group between them.
     """
 
     def __init__(self, history: History, group_id: str) -> None:
         self.generation_id = 0
-        self.completed: dict[int, float] = {}
         self.synced: dict[str, Synced] = {}
         self.first_join_ms: dict[str, float] = {}
         self.reasons: list[tuple[float, str]] = []
@@ -168,7 +170,7 @@ class GroupOnWire:
         still = []
         for exchange in self._open:
             if exchange.answered_ms is not None:
-                self._take(exchange, exchange.answered_ms)
+                self._take(exchange)
             elif self._history.connections[exchange.connection].closed_ms is None:
                 still.append(exchange)
         self._open = still
@@ -191,11 +193,10 @@ class GroupOnWire:
                 self.beats_ms.append(at_ms - before_ms)
             self._beat_ms[consumer] = at_ms
 
-    def _take(self, exchange: RecordedExchange, answered_ms: float) -> None:
+    def _take(self, exchange: RecordedExchange) -> None:
         match exchange.request, exchange.answer:
             case JoinGroupRequest(), JoinGroupResponse(error_code=0) as joined:
                 self.generation_id = max(self.generation_id, joined.generation_id)
-                self.completed.setdefault(joined.generation_id, answered_ms)
             case SyncGroupRequest() as request, SyncGroupResponse(error_code=0) as response:
                 partitions = frozenset(decode_assignment(response.assignment))
                 self.synced[_consumer(exchange)] = Synced(request.generation_id, partitions)
@@ -205,6 +206,54 @@ class GroupOnWire:
 
 def _consumer(exchange: RecordedExchange) -> str:
     return exchange.client_id or ""
+
+
+_OF_GROUPS = frozenset({"JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit", "LeaveGroup"})
+
+
+def recorded_rebalances(history: History, group_id: str) -> list[Rebalance]:
+    """Return the rebalances of a group, by the analysis of its recorded exchanges.
+
+    A host's processes have one client id then, as in most deployments.
+    """
+    lines = [
+        _logged(exchange)
+        for exchange in history.exchanges
+        if exchange.api in _OF_GROUPS
+        and exchange.answered_ms is not None
+        and exchange.request_body is not None
+        and exchange.answer_body is not None
+    ]
+    lines += [_removal(act) for act in history.acts if act.name == "remove"]
+    audit = OperatorAudit(frozenset({group_id}))
+    for line in sorted(lines, key=lambda line: line.answered_ms):
+        audit.take(line)
+    return audit.finish().rebalances.rows
+
+
+def _logged(exchange: RecordedExchange) -> LoggedExchange:
+    """Return an exchange as a request log has it."""
+    return LoggedExchange(
+        exchange.api,
+        exchange.version,
+        int(exchange.at_ms),
+        int(exchange.answered_ms or 0),
+        dict(exchange.request_body or {}),
+        dict(exchange.answer_body or {}),
+        place_of(_consumer(exchange)),
+        exchange.connection,
+        source=f"node {exchange.node}",
+        line=exchange.correlation_id,
+    )
+
+
+def _removal(act: Act) -> LoggedExchange:
+    """Return the LeaveGroup of an administrator, which the proxy sends by itself."""
+    row = {"memberId": "", "groupInstanceId": act.about["instance"]}
+    at_ms, members = int(act.at_ms), [{**row, "errorCode": act.about["code"]}]
+    request, answer = {"groupId": act.about["group"], "members": [row]}, {"members": members}
+    both = (request, {"errorCode": 0, **answer})
+    return LoggedExchange("LeaveGroup", 4, at_ms, at_ms, *both, "administrator", "")
 
 
 _CLOSE_MS = 30_000
@@ -456,6 +505,11 @@ class RealDeployment(Deployment):
         return sorted(events, key=lambda row: row.at_ms)
 
     @property
+    def rebalances(self) -> list[Rebalance]:
+        """Return the rebalances of the group, on the history's clock, from its formation on."""
+        return recorded_rebalances(self._history, self.name)
+
+    @property
     def restarts_s(self) -> list[float]:
         """Seconds from each stop of a process to the first join of the host's next process.
 
@@ -534,7 +588,8 @@ class RealFigures(msgspec.Struct, frozen=True, kw_only=True):
     of our own for an answer of the broker: more than a few ms is the machine.  `beats_ms`: the 5th,
     50th and 95th percentile of the times between heartbeats; `late_ms`: the longest delay of a
     heartbeat beyond its due time, so the time that a member stood still.  `reasons`: the number of
-    times that members sent each reason to join again.
+    times that members sent each reason to join again.  `causes`: of the rebalances, in the words of
+    `audit`; empty in older runs.
     """
 
     rebalances: int
@@ -554,6 +609,7 @@ class RealFigures(msgspec.Struct, frozen=True, kw_only=True):
     halted: tuple[str, ...]
     failures: tuple[str, ...]
     reasons: dict[str, int] = {}
+    causes: dict[str, int] = {}
 
     @property
     def failed(self) -> int:
@@ -652,12 +708,13 @@ def _figures(deployment: RealDeployment, begin_ms: int, formed: int) -> RealFigu
         for number in range(count)
     ]
     times = consumption(deployment.events, deployment.ended, partitions, begin_ms, end_ms)
-    completed = [at for generation, at in deployment.wire.completed.items() if generation > formed]
+    rebalances = [row for row in deployment.rebalances if row.generation > formed]
+    completed = [row.completed_ms for row in rebalances]
     starts = [held.from_ms for each in times for held in each.held]
     is_balanced = deployment.is_balanced()
     beat_ms = deployment.scenario.settings.heartbeat_interval_ms or BEAT_MS
     return RealFigures(
-        rebalances=len(completed),
+        rebalances=len(rebalances),
         partitions_moved=sum(each.moves for each in times),
         partitions_stopped=sum(each.unavailable_ms > 0 for each in times),
         unavailable_partition_s=_s(sum(each.unavailable_ms for each in times)),
@@ -676,6 +733,7 @@ def _figures(deployment: RealDeployment, begin_ms: int, formed: int) -> RealFigu
         halted=tuple(deployment.halted),
         failures=tuple(f"{f.member}: {f.code} ({f.where})" for f in deployment.failures),
         reasons=dict(Counter(why for at, why in deployment.wire.reasons if at >= begin_ms)),
+        causes=dict(Counter(row.cause.value for row in rebalances).most_common()),
     )
 
 

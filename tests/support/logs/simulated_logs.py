@@ -23,7 +23,7 @@ from fencepost.conformance.simulate.deployment import (
     until,
 )
 from fencepost.conformance.simulate.deployment_scenario import GROUP_ID, DeploymentScenario
-from fencepost.conformance.simulate.simulated_events import SimulatedStory
+from fencepost.conformance.simulate.simulated_events import AnyRebalance, SimulatedStory
 from fencepost.conformance.simulate.simulation import Simulation
 from fencepost.model.messages.errors import Error
 from fencepost.model.messages.shapes import Message
@@ -48,32 +48,53 @@ class ThreeStories:
     server: OperatorReport
 
 
-class _Removing(RunningDeployment):
-    """A deployment that keeps the request log's lines about administrators, too."""
+class PlayedDeployment(RunningDeployment):
+    """A deployment with all its heartbeats.
 
-    removals: list[tuple[int, bytes]]
+    `removals`: of administrators, with time, instance id and error code; `log`: its server.log.
+    """
+
+    def __init__(self, scenario: DeploymentScenario, seed: int) -> None:
+        super().__init__(scenario, seed, skips=False)
+        self.removals: list[tuple[int, str, int]] = []
+        self.direct, self.log = OperatorReport(), ServerLogLines()
+        story = _WrittenStory(self.sim.cluster.model.groups, self.direct.add)
+        story.log = self.log
+        self.story = story
+        self.sim.watch, self.sim.on_answer = story.watch, story.note_answer
 
     def remove(self, instances: Iterable[str]) -> None:
         for instance in instances:
             group = self.sim.cluster.model.groups[GROUP_ID]
-            row = {"memberId": "", "groupInstanceId": instance}
             code = 0 if group.holder(instance) else Error.UNKNOWN_MEMBER_ID.value
-            line = request_log_line(
-                "LeaveGroup",
-                4,
-                "admin",
-                _connection("admin", 1),
-                START_MS + self.now_ms,
-                START_MS + self.now_ms,
-                {"groupId": GROUP_ID, "members": [row]},
-                {"errorCode": 0, "throttleTimeMs": 0, "members": [{**row, "errorCode": code}]},
-            )
-            self.removals.append((self.now_ms, line))
+            self.removals.append((self.now_ms, instance, code))
             super().remove([instance])
+
+    def play(self) -> list[AnyRebalance]:
+        """Run the scenario from the group's formation on; return its rebalances."""
+        sim, steps = self.sim, self.scenario.step
+        for host in self.hosts.values():
+            self.start(host)
+        self._run(until(self, self.is_balanced, 600))
+        sim.run_for(90_000)
+        performer = Performer(self)
+        performer.add(all_steps(self, [step for step in steps if step.at_s is None]))
+        for step in steps:
+            if step.at_s is not None:
+                performer.add(perform(self, step), round(step.at_s * 1000))
+        performer.run(sim.run_for)
+        self._run(until(self, self.is_balanced, self.scenario.settle_s))
+        sim.run_for(1000)
+        return self.story.end(sim.now_ms)
+
+    def _run(self, script: Script) -> None:
+        performer = Performer(self)
+        performer.add(script)
+        performer.run(self.sim.run_for)
 
 
 @dataclass
-class _ServerLog:
+class ServerLogLines:
     """Lines, and how they are written."""
 
     lines: list[str] = field(default_factory=list)
@@ -204,7 +225,7 @@ def _reason(event: events.Prepared) -> str:
 class _WrittenStory(SimulatedStory):
     """A story whose events are written to server.log, too."""
 
-    log: _ServerLog
+    log: ServerLogLines
 
     def _take(self, happened: Iterator[events.GroupEvent]) -> None:
         rows = list(happened)
@@ -214,41 +235,29 @@ class _WrittenStory(SimulatedStory):
 
 
 def play(scenario: DeploymentScenario, seed: int, folder: Path) -> ThreeStories:
-    """Run a scenario with all its heartbeats, from its formation on, and read it three times."""
-    deployment, direct = _Removing(scenario, seed, skips=False), OperatorReport()
-    deployment.removals = []
-    sim = deployment.sim
-    story = _WrittenStory(sim.cluster.model.groups, direct.add)
-    story.log = _ServerLog()
-    sim.watch, sim.on_answer = story.watch, story.note_answer
-    for host in deployment.hosts.values():
-        deployment.start(host)
-    _run(deployment, until(deployment, deployment.is_balanced, 600))
-    sim.run_for(90_000)
-    performer = Performer(deployment)
-    performer.add(all_steps(deployment, [step for step in scenario.step if step.at_s is None]))
-    for step in scenario.step:
-        if step.at_s is not None:
-            performer.add(perform(deployment, step), round(step.at_s * 1000))
-    performer.run(sim.run_for)
-    _run(deployment, until(deployment, deployment.is_balanced, scenario.settle_s))
-    sim.run_for(1000)
-    story.end(sim.now_ms)
+    """Run a scenario, and read it three times."""
+    deployment = PlayedDeployment(scenario, seed)
+    deployment.play()
     server, requests = folder / "server.log", folder / "kafka-request.log"
-    server.write_text("".join(story.log.lines))
-    lines = [*_request_lines(sim), *deployment.removals]
+    server.write_text("".join(deployment.log.lines))
+    lines = [*_request_lines(deployment.sim), *map(_removal, deployment.removals)]
     requests.write_bytes(b"".join(line for _, line in sorted(lines, key=lambda row: row[0])))
     return ThreeStories(
-        direct,
+        deployment.direct,
         audit_log(RequestLog([requests]), AuditSettings()).report,
         audit_server_log(ServerLog([server])).report,
     )
 
 
-def _run(deployment: RunningDeployment, script: Script) -> None:
-    performer = Performer(deployment)
-    performer.add(script)
-    performer.run(deployment.sim.run_for)
+def _removal(removed: tuple[int, str, int]) -> tuple[int, bytes]:
+    """Return the line of an administrator's LeaveGroup."""
+    at_ms, instance, code = removed
+    row = {"memberId": "", "groupInstanceId": instance}
+    times = (START_MS + at_ms, START_MS + at_ms)
+    answer = {"errorCode": 0, "throttleTimeMs": 0, "members": [{**row, "errorCode": code}]}
+    bodies = ({"groupId": GROUP_ID, "members": [row]}, answer)
+    connection = _connection("admin", 1)
+    return at_ms, request_log_line("LeaveGroup", 4, "admin", connection, *times, *bodies)
 
 
 def _request_lines(sim: Simulation) -> Iterator[tuple[int, bytes]]:
