@@ -31,6 +31,7 @@ from typing import Any
 from fencepost.conformance.cases.case_registry import Entry, as_entry
 from fencepost.conformance.cases.script import SetUp
 from fencepost.conformance.run.attempts import FurtherAttempts, RunningAttempts
+from fencepost.conformance.run.end_of_target import EndOfTarget
 from fencepost.conformance.run.going_on import may_go_on, onward, remark_of, reported
 from fencepost.conformance.run.latency_monitor import (
     CONTROL_APIS,
@@ -212,12 +213,15 @@ class Controls:
             self._shared[control.place] = asyncio.create_task(_result(control))
         return control
 
+    def meters(self) -> list[LagMeter]:
+        """Return the meters of the servers that cases share."""
+        tasks = (task for task in self._shared.values() if task.done() and not task.cancelled())
+        return [task.result().meter for task in tasks if task.exception() is None]
+
     def worst_ms(self) -> int:
         """Return the present latency of the slowest server that cases share, in ms."""
         now = time.monotonic()
-        tasks = (task for task in self._shared.values() if task.done() and not task.cancelled())
-        running = (task.result() for task in tasks if task.exception() is None)
-        return max((control.meter.worst_ms(now, now) for control in running), default=0)
+        return max((meter.worst_ms(now, now) for meter in self.meters()), default=0)
 
     @asynccontextmanager
     async def beside(
@@ -344,7 +348,11 @@ async def certify(
             advertised=dict(getattr(target, "advertised", hello.apis)),
             working=dict(hello.apis),
             broken=dict(getattr(target, "broken", {})),
-            remarks=(*getattr(target, "remarks", ()), *remark_of(results)),
+            remarks=(
+                *suite.end.remark(),
+                *getattr(target, "remarks", ()),
+                *remark_of(results),
+            ),
             results=tuple(results),
             coverage=coverage_of(revision, hello, results),
             seed=options.seed,
@@ -384,6 +392,16 @@ class OpenTarget:
         self._turns = Turns()
         self.set_ups = SetUps(usual_way(hello.apis))
         self._meters: dict[int, LagMeter] = {}
+        self.end = EndOfTarget(self._shared_meters)
+
+    @property
+    def _shares_end(self) -> bool:
+        """Tell if a case that ends the target ends it for all others."""
+        return self._control is not None and not self._target.hints.isolates
+
+    def _shared_meters(self) -> list[LagMeter]:
+        own = [] if self._control is None else [self._control.meter]
+        return own if self.controls is None else [*own, *self.controls.meters()]
 
     async def run(self, entries: Iterable[Entry]) -> list[CaseResult]:
         """Run cases; return results in the catalogue's order.  Raises TargetUnavailableError."""
@@ -391,6 +409,8 @@ class OpenTarget:
         plans = {entry.id: self._plan(entry, self.config) for entry in entries}
         times = times_for(self.config, lag_ms=self.lag_ms, session_ms=self._target.hints.session_ms)
         longest_first = sorted(entries, key=lambda e: -pauses_ms(plans[e.id], times))
+        # What may end the one broker there is comes after all else, and one by one.
+        risky = [e for e in longest_first if plans[e.id].isolated and self._shares_end]
         async with asyncio.TaskGroup() as group:
             if isinstance(self._target, Configurable):
                 needs = [
@@ -399,8 +419,15 @@ class OpenTarget:
                     if entry.id not in self.options.skip
                 ]
                 group.create_task(self._target.prepare(needs))  # cases begin when theirs is up
-            cases = {entry.id: group.create_task(self._case(entry)) for entry in longest_first}
-        results = [cases[entry.id].result() for entry in entries]
+            cases = {
+                entry.id: group.create_task(self._case(entry))
+                for entry in longest_first
+                if entry not in risky
+            }
+        done = {entry_id: case.result() for entry_id, case in cases.items()}
+        for entry in risky:
+            done[entry.id] = await self._case(entry)
+        results = [done[entry.id] for entry in entries]
         if not self.options.goes_on:
             return results
         return reported(await side_by_side(map(self._onward, results)), self._revision)
@@ -523,6 +550,8 @@ class OpenTarget:
                 entry, case, way, last=last, known_lag_ms=known_lag_ms
             )
             result = self._unhidden(entry, replace(result, attempts=attempt))
+            if (ended := await self.end.judged(result)) is not None:
+                return ended
             if self._control is None or (refused_step and refused_step(result)):
                 return result
             if (cause := passing_cause(result, self._revision)) is None:
@@ -593,7 +622,8 @@ class OpenTarget:
     ) -> CaseResult:
         """Run and judge a case once, and time that."""
         began = time.monotonic()
-        result = await self._run(entry, case, way, last=last, known_lag_ms=known_lag_ms)
+        with self.end.under_way(case.id):
+            result = await self._run(entry, case, way, last=last, known_lag_ms=known_lag_ms)
         return replace(result, seconds=time.monotonic() - began)
 
     async def _run(

@@ -181,6 +181,12 @@ class LagMeter:
             for begun, at in self.lost
         )
 
+    def gone_since(self) -> float | None:
+        """Return the time of the last answer, if the requests after it failed; else None."""
+        last = self.answered[-1] if self.answered else -math.inf
+        is_cut = bool(self.lost) and self.lost[-1][1] > last and not self._was_down(*self.lost[-1])
+        return last if is_cut else None
+
     def has_moved(self, began: float, ended: float) -> bool:
         """Tell if the coordinator moved by itself between two times, or just before and after."""
         return any(
@@ -224,6 +230,14 @@ class LagMeter:
         begun = time.monotonic()
         return await _comes_true(lambda: self.has_answered_since(begun), within_s)
 
+    async def hears(self, within_s: float) -> None:
+        """Wait until a request is answered or fails, but no longer than this many seconds."""
+        begun = time.monotonic()
+        await _comes_true(
+            lambda: self.has_answered_since(begun) or (self.lost and self.lost[-1][1] > begun),
+            within_s,
+        )
+
     async def calms_down(self, lag_ms: int, within_s: float) -> bool:
         """Wait until the lag was no more than this many ms for a while; False: not in this time."""
 
@@ -237,7 +251,7 @@ class LagMeter:
         return any(down <= ended and up >= began for down, up in self.outages)
 
 
-async def _comes_true(holds: Callable[[], bool], within_s: float) -> bool:
+async def _comes_true(holds: Callable[[], object], within_s: float) -> bool:
     """Wait until this holds; False: it didn't in this many seconds."""
     limit = time.monotonic() + within_s
     while not holds():

@@ -35,16 +35,18 @@ class HelperFailedError(CoordinatorFailure):
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """Times for a target with a real clock.
+    """Hints for a target with a real clock.
 
     `session_ms`: a session timeout that is long enough for a case, and not too slow; it grows with
     the lag.  `patience_ms`: how long to wait for a late answer.  `tick_ms`: the resolution of its
-    timers; waits for them must be longer.
+    timers; waits for them must be longer.  `isolates`: a case that may end the target has one of
+    its own; False: it ends it for all others.
     """
 
     session_ms: int = 60_000
     patience_ms: int = 5_000
     tick_ms: int = 0
+    isolates: bool = True
 
     def patience_for(self, session_ms: int) -> int:
         """Return the patience, in ms, for a session timeout: it outlasts the session as before."""

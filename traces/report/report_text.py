@@ -254,14 +254,20 @@ def _reason(result: CaseResult) -> str:
 
 
 def _undecided(certificate: Certificate, console: Console) -> None:
-    """Print the cases that were not decided, two lines each."""
+    """Print the cases that were not decided, the reason once."""
     results = certificate.of(Outcome.UNKNOWN)
     if not results:
         return
     say(console, f"Not decided ({len(results)}):", "bold")
+    reasons: dict[str, list[CaseResult]] = {}
     for result in results:
-        say(console, f"  {result.level.value}  {result.case.id}", COLOURS[Outcome.UNKNOWN])
-        say(console, f"      {result.observed or result.message}")
+        reasons.setdefault(result.observed or result.message, []).append(result)
+    for why, own in reasons.items():
+        for result in own[:_NAMED]:
+            say(console, f"  {result.level.value}  {result.case.id}", COLOURS[Outcome.UNKNOWN])
+        if rest := own[_NAMED:]:
+            say(console, f"  and {plural(len(rest), 'more case')}", COLOURS[Outcome.UNKNOWN])
+        say(console, f"      {why}")
     if is_in_a_file(certificate.revision):
         base = revisions.find(certificate.revision).base
         words = f"  A case that was written for {base} may not come to its rule by yours."

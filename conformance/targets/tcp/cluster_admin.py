@@ -107,6 +107,13 @@ class RefusedError(AdminError):
         super().__init__(f"{question} was answered {error_name(code)}")
 
 
+class UnreadableError(AdminError):
+    """The bytes of an answer are not those of the API: they will be so each time."""
+
+    def __init__(self, api: str, why: str) -> None:
+        super().__init__(f"{api} was answered by bytes that can't be read: {why}")
+
+
 class AccessError(AdminError):
     """The user lacks a permission that is needed."""
 
@@ -225,8 +232,10 @@ class Admin:
             raise AdminError(str(error)) from error
         except OSError as error:
             raise AdminError(f"{where} can't be reached ({_reason(error)})") from error
-        if isinstance(event, Ended) or event.decoded.body is None:
+        if isinstance(event, Ended):
             raise AdminError(f"{where} did not answer {api}: {self._problem(event).rstrip('.')}")
+        if event.decoded.body is None:
+            raise UnreadableError(api, self._problem(event).rstrip("."))
         if refused := refusal(event.decoded.body):
             raise AccessError(where, api, refused)
         return event.decoded.body

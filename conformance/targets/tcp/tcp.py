@@ -48,6 +48,7 @@ from fencepost.conformance.targets.tcp.cluster_admin import (
     AdminError,
     Deadlines,
     RefusedError,
+    UnreadableError,
 )
 from fencepost.conformance.targets.tcp.measured_settings import MEASURABLE, measured
 from fencepost.conformance.targets.tcp.namespacing import PREFIX, Names
@@ -349,7 +350,7 @@ class TcpTarget(Target):
     afterwards, so nothing is cleaned up.  `security`: of each connection.  `named_as`: see Admin.
     """
 
-    hints = Hints()
+    hints = Hints(isolates=False)
 
     def __init__(
         self,
@@ -711,7 +712,7 @@ def _helping(with_what: str) -> Iterator[None]:
     """Tell a topic that can't be made, or a transaction, from a failure of the group protocol."""
     try:
         yield
-    except (AccessError, RefusedError) as error:
+    except (AccessError, RefusedError, UnreadableError) as error:
         raise UnsupportedError(f"{with_what}: {error}") from error
     except (AdminError, AddressError) as error:
         raise HelperFailedError(str(error)) from error

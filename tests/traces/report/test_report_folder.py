@@ -310,6 +310,15 @@ def test_undecided_cases_can_be_run_again_with_one_command() -> None:
     assert not any("gain: " in line for line in undecided("JOIN-A/x"))
 
 
+def test_undecided_cases_of_one_reason_share_it() -> None:
+    gone = [renamed(PASSES, f"A/{n}", outcome=Outcome.UNKNOWN, message="gone") for n in range(30)]
+    lines = printed(certificate(*gone)).splitlines()
+    assert lines.count("      gone") == 1
+    named = sum(line.startswith("  MUST  A/") for line in lines)
+    assert f"  and {30 - named} more cases" in lines
+    assert named < 30
+
+
 def test_reasons_that_nobody_wrote_yet_are_one_line() -> None:
     entries = (listed(f"{UNEXPLAINED}: it was answered {n}", "") for n in range(5))
     results = (

@@ -15,7 +15,11 @@ from fencepost.conformance.run.certify import failed, unsupported
 from fencepost.conformance.serve.broker import ModelBroker
 from fencepost.conformance.targets.target import HelperFailedError
 from fencepost.conformance.targets.tcp import cluster_admin
-from fencepost.conformance.targets.tcp.cluster_admin import AdminError, RefusedError
+from fencepost.conformance.targets.tcp.cluster_admin import (
+    AdminError,
+    RefusedError,
+    UnreadableError,
+)
 from fencepost.conformance.targets.tcp.namespacing import Names
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
 from fencepost.model.coordinator import AsyncCoordinator, CoordinatorFailure, Send, UnsupportedError
@@ -124,6 +128,7 @@ async def test_a_topic_that_stays_is_a_failure(
             await scope.operate(DeleteTopics(("own",)))
 
 
+UNREADABLE = UnreadableError("DeleteTopics", "3 bytes are left")
 SILENT = "127.0.0.1:1 did not answer CreateTopics in time"
 
 
@@ -135,6 +140,11 @@ SILENT = "127.0.0.1:1 did not answer CreateTopics in time"
             Outcome.UNSUPPORTED,
             "the target lacks topics that are made for a case: CreateTopics was answered "
             + error_name(41),
+        ),
+        (
+            UNREADABLE,
+            Outcome.UNSUPPORTED,
+            f"the target lacks topics that are made for a case: {UNREADABLE}",
         ),
         (
             AdminError(SILENT),
