@@ -30,6 +30,7 @@ from fencepost.traces.logs.log_dates import why_unread
 from fencepost.traces.logs.log_files import LogFileError
 from fencepost.traces.logs.request_log import OTHER_API, RequestLog
 from fencepost.traces.logs.server_log import UNREAD, LogKind, ServerLog, common_kind, files_in
+from fencepost.traces.operations.group_lines import GroupLines
 from fencepost.traces.report.audit_folder import LogRun, audit_lines, write_audit, write_metrics
 
 _KINDS = {kind.value: kind for kind in (LogKind.REQUESTS, LogKind.SERVER, LogKind.TRACE)}
@@ -112,7 +113,8 @@ def audit_command(
                 "Audit server.log of that broker, or a request log of Kafka 2.8 or later"
             )
         read = _server if kind is LogKind.SERVER else _requests
-        run = read(files, log_settings, may_be_quiet=form in _KINDS)
+        lines = None if report is None else GroupLines()
+        run = read(files, log_settings, lines, may_be_quiet=form in _KINDS)
     except LogFileError as error:
         raise click.UsageError(str(error)) from error
     if unknown := sorted(set(log_settings.groups) - set(run.groups)):
@@ -135,10 +137,12 @@ def audit_command(
     return EXITS.get(run.outcome, 0)
 
 
-def _requests(files: Sequence[Path], log_settings: LogOptions, *, may_be_quiet: bool) -> LogRun:
+def _requests(
+    files: Sequence[Path], log_settings: LogOptions, lines: GroupLines | None, *, may_be_quiet: bool
+) -> LogRun:
     """Audit request logs; quiet ones have requests, but none about groups.  Raises LogFileError."""
     with _opened(RequestLog, files, log_settings) as log:
-        run = audit_log(log, log_settings.settings(), frozenset(log_settings.groups))
+        run = audit_log(log, log_settings.settings(), frozenset(log_settings.groups), lines)
     is_quiet = bool(run.other_groups) or (may_be_quiet and log.skipped.counts[OTHER_API] > 0)
     if not run.exchanges and not is_quiet:
         raise click.UsageError(
@@ -148,11 +152,13 @@ def _requests(files: Sequence[Path], log_settings: LogOptions, *, may_be_quiet: 
     return run
 
 
-def _server(files: Sequence[Path], log_settings: LogOptions, *, may_be_quiet: bool) -> LogRun:
+def _server(
+    files: Sequence[Path], log_settings: LogOptions, lines: GroupLines | None, *, may_be_quiet: bool
+) -> LogRun:
     """Audit server logs; quiet ones have no line about a group.  Raises LogFileError."""
     _refuse(_VERDICTS, "what is judged, and server.log has no answers to judge")
     with _opened(ServerLog, files, log_settings) as log:
-        run = audit_server_log(log, frozenset(log_settings.groups))
+        run = audit_server_log(log, frozenset(log_settings.groups), lines)
     if run.events or may_be_quiet or run.other_groups:
         return run
     for unread in run.unread:

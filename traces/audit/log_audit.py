@@ -41,6 +41,7 @@ from fencepost.traces.logs.request_log import (
     RequestLog,
     is_included,
 )
+from fencepost.traces.operations.group_lines import GroupLines
 from fencepost.traces.operations.operator_report import OperatorAudit, OperatorReport
 from fencepost.traces.operations.operator_words import operator_json
 
@@ -352,12 +353,15 @@ class AuditRun:
 
 
 def audit_log(
-    log: RequestLog, settings: AuditSettings, only: frozenset[str] = frozenset()
+    log: RequestLog,
+    settings: AuditSettings,
+    only: frozenset[str] = frozenset(),
+    lines: GroupLines | None = None,
 ) -> AuditRun:
-    """Audit a log to its end."""
+    """Audit a log to its end; `lines`: gets those of groups."""
     skipped = log.skipped
     audit = Audit(settings, only)
-    operator = OperatorAudit(only)
+    operator = OperatorAudit(only, OperatorReport(lines=lines))
     exchanges = 0
 
     def damaged(broker: str, place: str, reason: str, at_ms: int) -> None:

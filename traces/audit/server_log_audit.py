@@ -22,6 +22,7 @@ from fencepost.traces.logs.server_log import (
     UnreadLines,
 )
 from fencepost.traces.operations.group_analysis import GroupAnalysis
+from fencepost.traces.operations.group_lines import GroupLines
 from fencepost.traces.operations.operator_report import OperatorReport
 from fencepost.traces.operations.operator_words import operator_json
 from fencepost.traces.operations.problem_words import times
@@ -205,8 +206,16 @@ class _Groups:
         self._analyse(group, event)
 
     def _analyse(self, group: str, message: CoordinatorEvent) -> None:
+        analysis, lines = self.analyses[group], self._report.lines
         for event in self._readers[group].take(message):
-            self.analyses[group].take(event)
+            analysis.take(event)
+        if lines is None:
+            return
+        ends = message.kind in {MessageKind.ASSIGNED, MessageKind.EMPTY}
+        lines.add(group, message.at_ms, message.place, message.text, ends=ends)
+        if message.kind is MessageKind.ASSIGNED:
+            generation = message.generation or 0
+            lines.add_members(group, generation, message.at_ms, analysis.members)
 
     def end(self, now_ms: int) -> None:
         """End the log."""
@@ -231,9 +240,11 @@ def _refuse_going_back(before: CoordinatorEvent | None, event: CoordinatorEvent)
     )
 
 
-def audit_server_log(log: ServerLog, only: frozenset[str] = frozenset()) -> ServerLogRun:
-    """Audit `server.log` files to their end.  Raises LogFileError."""
-    report = OperatorReport()
+def audit_server_log(
+    log: ServerLog, only: frozenset[str] = frozenset(), lines: GroupLines | None = None
+) -> ServerLogRun:
+    """Audit `server.log` files; `lines`: gets those of groups.  Raises LogFileError."""
+    report = OperatorReport(lines=lines)
     groups = _Groups(only, report)
     events = 0
     last: dict[str, CoordinatorEvent] = {}

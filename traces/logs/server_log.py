@@ -64,7 +64,7 @@ class CoordinatorEvent:
     its subject; the new id of a replacement (empty where the line lacks it).  `is_new`: the new
     coordinator wrote it.  `fields`: further words of the line, by the names of the patterns:
     `reason` as it stands, `statement` of the client in it, `client_id`, `host`, `protocols`,
-    `session_ms`, `rebalance_ms`, `partition`.
+    `session_ms`, `rebalance_ms`, `partition`.  `text`: the line as it stands.
     """
 
     source: str
@@ -78,6 +78,7 @@ class CoordinatorEvent:
     generation: int | None
     is_new: bool = False
     fields: dict[str, str] = field(default_factory=dict)
+    text: str = ""
 
     @property
     def place(self) -> str:
@@ -452,6 +453,7 @@ def _event(
         message.generation,
         "GroupCoordinator id=" in text or "apache.kafka.coord" in text or "o.a.k.c.g." in text,
         message.fields,
+        text,
     )
 
 

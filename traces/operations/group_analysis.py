@@ -157,6 +157,14 @@ class GroupAnalysis:
         self._unseen: list[Begun] = []
         """For each member that the source doesn't name the generation in which it was at first."""
 
+    @property
+    def members(self) -> list[tuple[str, str]]:
+        """The members at present: id, and name for people."""
+        return [
+            (member.instance_id or member.member_id, member.instance_id or str(member.process))
+            for member in self._roster.members.values()
+        ]
+
     def take(self, event: GroupEvent) -> None:
         """Take the next event."""
         if self._hears:

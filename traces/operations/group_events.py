@@ -144,6 +144,11 @@ class Joined(GroupEvent):
     protocols: Sequence[Mapping[str, Any]] = ()
     protocol: str = ""
 
+    @property
+    def name(self) -> str:
+        """The member's name for people: its instance id, or its process."""
+        return self.instance_id or str(self.sender.process)
+
 
 @dataclass(frozen=True, slots=True)
 class Left(GroupEvent):

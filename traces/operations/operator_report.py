@@ -15,6 +15,8 @@ from typing import Any, Generic, TypeVar
 from fencepost.model.messages.shapes import ShapeError
 from fencepost.traces.logs.request_log import LoggedExchange, is_included
 from fencepost.traces.operations.group_analysis import GroupAnalysis
+from fencepost.traces.operations.group_events import Joined
+from fencepost.traces.operations.group_lines import GroupLines
 from fencepost.traces.operations.operator_rows import (
     AVOIDING,
     Cause,
@@ -41,7 +43,7 @@ from fencepost.traces.operations.operator_rows import (
     StaticLeave,
     ThrownOut,
 )
-from fencepost.traces.operations.request_events import request_events
+from fencepost.traces.operations.request_events import request_events, request_line
 
 BUCKETS_MS = (100, 500, 1_000, 5_000, 10_000, 30_000, 60_000, 300_000)
 """Upper bounds of the buckets of durations; Kafka waits 300 s at most by default."""
@@ -358,6 +360,8 @@ class OperatorReport:
     by_hour: Counter[int] = field(default_factory=Counter)
     """Rebalances by the hour of their start, in ms since 1970."""
 
+    lines: GroupLines | None = None
+    """Lines of the log about its groups, where somebody wants them."""
     unshown: dict[str, frozenset[str]] = field(default_factory=dict)
     """The kinds of problems that the log can't show, by group."""
 
@@ -552,6 +556,12 @@ class OperatorAudit:
             self._stories[group] = story
         for event in request_events(exchange):
             story.take(event)
+            if report.lines is not None and isinstance(event, Joined):
+                member = (event.instance_id or event.member_id, event.name)
+                report.lines.add_members(group, event.generation or 0, event.done_ms, [member])
+        if report.lines is not None and (says := request_line(exchange)):
+            ends = exchange.api == "SyncGroup"
+            report.lines.add(group, at_ms, exchange.place, says, ends=ends)
 
     def finish(self, until_ms: int | None = None) -> OperatorReport:
         """End the audit and return the report.

@@ -139,3 +139,27 @@ def commit_code(body: Mapping[str, Any]) -> int:
             if code in _OF_MEMBERS or code in MOVING:
                 return code
     return Error.NONE.value
+
+
+def request_line(x: LoggedExchange) -> str:
+    """Return an exchange in words; "" for one that says no more than that a member is well."""
+    body, answer, generation = x.request_body, x.answer_body, ""
+    match x.api:
+        case "Heartbeat" | "OffsetCommit":
+            code = answer["errorCode"] if x.api == "Heartbeat" else commit_code(answer)
+            if code == _NONE:
+                return ""
+        case "LeaveGroup" if "members" in answer:
+            codes = [row["errorCode"] for row in answer["members"]]
+            code = answer["errorCode"] or next(filter(None, codes), _NONE)
+        case "JoinGroup" | "SyncGroup" | "LeaveGroup":
+            code = answer["errorCode"]
+            number = (answer if x.api == "JoinGroup" else body).get("generationId")
+            generation = f", generation {number}" if code == _NONE and number is not None else ""
+        case _:
+            return ""
+    known = (error.name for error in Error if error.value == code)
+    name = "no error" if code == _NONE else next(known, f"error {code}")
+    who = body.get("groupInstanceId") or body.get("memberId") or ""
+    whom = f" as {who}" if who else ""
+    return f"{x.api} v{x.version} of {Process(x.client_id, x.host)}{whom}: {name}{generation}"

@@ -32,6 +32,7 @@ SCRIPTS = (
     "forms.js",
     "viewer.js",
     "certificate.js",
+    "times.js",
     "theme.js",
     "main.js",
 )

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from fencepost.traces.audit.server_log_audit import unread_heading, unread_words
 from fencepost.traces.logs.server_log import UnreadLines
+from fencepost.traces.operations.group_lines import RebalanceLines
 from fencepost.traces.operations.operator_report import OperatorReport
 from fencepost.traces.operations.operator_rows import Cause, Rebalance, Remedy
 from fencepost.traces.operations.operator_words import (
@@ -35,12 +36,21 @@ from fencepost.traces.operations.problem_words import (
     short,
     times,
 )
-from fencepost.traces.operations.time_line import LEGEND, time_line
+from fencepost.traces.operations.time_line import (
+    DRAWN,
+    KINDS,
+    LEGEND,
+    NARROW,
+    WIDE,
+    TimeLine,
+    chosen,
+    time_line,
+)
 from fencepost.traces.pages.trace_page import PageTrace, page_with_traces
 
 _ROWS = 200
 """Greatest number of rows of a table."""
-_REBALANCES = 500
+_REBALANCES = 1_000
 """Greatest number of rebalances in the page."""
 
 
@@ -74,9 +84,10 @@ def audit_page(
     """
     counts = {word: sum(1 for g in judged if g.outcome == word) for word in _OUTCOMES}
     problems_ = operator_problems(report)
-    rebalances = report.rebalances.rows[:_REBALANCES]
+    rebalances = chosen(report, _REBALANCES)
     links = {row.place: f"rebalance-{number}" for number, row in enumerate(rebalances, 1)}
-    (day, moments), (file, lines) = _moments(rebalances), _lines(rebalances)
+    line = time_line(report, links)
+    day, moments = _moments(rebalances)
     return page_with_traces(
         "audit.html",
         _heading(report, counts, unread),
@@ -92,7 +103,8 @@ def audit_page(
         unshown=list(unshown(report)),
         at_end=list(at_end(report)),
         told=any(line.fenced_ms is not None for line in report.life_lines.rows),
-        groups=[group_line(report, *row) for row in causes_by_group(report)[:_ROWS]],
+        groups=_groups(report, rebalances, links, line),
+        group_count=len(causes_by_group(report)),
         cut=cut,
         causes=[(c.value, report.causes[c]) for c in Cause if report.causes[c]],
         remedies=[
@@ -104,8 +116,6 @@ def audit_page(
         rebalances=rebalances,
         day=day,
         moments=moments,
-        file=file,
-        lines=lines,
         expired=list(expirations(report)),
         expirations=report.expirations.rows[:_ROWS],
         notes=list(rebalance_lines(report)) if report.rebalances.count else [],
@@ -114,9 +124,11 @@ def audit_page(
         near=report.near_timeouts.rows[:_ROWS],
         life_lines=report.life_lines.rows[:_ROWS],
         picture=life_picture(report),
-        line=time_line(report, links),
+        line=line,
+        drawn=DRAWN,
+        wide=WIDE,
+        narrow=NARROW,
         legend=LEGEND,
-        links_of=links,
         report=report,
         not_shown=not_covered,
         at=at,
@@ -174,7 +186,51 @@ def _facts(report: OperatorReport, counts: Mapping[str, int]) -> list[tuple[str,
         ("to", at(report.until_ms)),
         ("rebalances", f"{report.rebalances.count:,}"),
         *([("members that expired", f"{expired:,}")] if expired else []),
-        *((word, f"{count:,}") for word, count in counts.items()),
+        *((word, f"{count:,}") for word, count in counts.items() if count),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class PageRebalance:
+    """A rebalance in the page: its row, the id of its place in the page, its lines and members."""
+
+    row: Rebalance
+    id: str
+    kind: str
+    story: RebalanceLines | None
+
+
+@dataclass(frozen=True, slots=True)
+class PageGroup:
+    """A group's rebalances in the page; `lane`: number of its lane in the time line, 0: none."""
+
+    name: str
+    says: str
+    lane: int
+    rebalances: tuple[PageRebalance, ...]
+
+
+def _groups(
+    report: OperatorReport,
+    rebalances: Sequence[Rebalance],
+    links: Mapping[str, str],
+    line: TimeLine | None,
+) -> list[PageGroup]:
+    """Return the groups with the most rebalances, and those of their rebalances that are shown."""
+    by_group: dict[str, list[PageRebalance]] = {}
+    for row in rebalances:
+        story = None if report.lines is None else report.lines.of(row)
+        kind = KINDS.get(row.cause, "other")
+        by_group.setdefault(row.group, []).append(PageRebalance(row, links[row.place], kind, story))
+    numbers = {} if line is None else {lane.name: lane.number for lane in line.lanes}
+    return [
+        PageGroup(
+            group,
+            group_line(report, group, total, causes),
+            numbers.get(group, 0),
+            tuple(by_group.get(group, ())),
+        )
+        for group, total, causes in causes_by_group(report)[:_ROWS]
     ]
 
 
@@ -192,12 +248,3 @@ def _moments(rows: Sequence[Rebalance]) -> tuple[str, dict[int, str]]:
     if len(days) != 1:
         return "", texts
     return days.pop(), {ms: text.split()[1] for ms, text in texts.items()}
-
-
-def _lines(rows: Sequence[Rebalance]) -> tuple[str, dict[str, str]]:
-    """Return the common file of all rows ("" if several), and the text of each place."""
-    parts = {row.place: row.place.rpartition(":") for row in rows}
-    files = {file for file, _, _ in parts.values()}
-    if len(files) != 1:
-        return "", {place: place for place in parts}
-    return files.pop(), {place: number for place, (_, _, number) in parts.items()}

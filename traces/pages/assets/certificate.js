@@ -77,6 +77,8 @@ function showIndex(shown, back) {
 // What an address names inside a closed list is opened.
 function reveal() {
   const named = location.hash.length > 1 ? document.getElementById(location.hash.slice(1)) : null;
+  const inner = named?.querySelector(":scope > details");
+  if (inner) inner.open = true;
   const box = named?.closest("details");
   if (!box) return;
   for (let outer = box; outer; outer = outer.parentElement.closest("details")) outer.open = true;
