@@ -345,10 +345,16 @@ class Rebalances:
         self._on_row(JudgedRebalance(row, who, gone, came, before_ms, others))
 
     def _inferred(self, round_: Round) -> tuple[_Candidate | None, list[_Candidate]]:
-        """Find the earliest candidate for the cause, and all candidates."""
+        """Find the earliest candidate for the cause, and all candidates.
+
+        A group that is at rest stays so in a failover: who comes or goes after it is the cause.
+        """
         last_ms = _sign(round_)
         candidates = sorted(self._candidates(round_), key=lambda c: (c.at_ms, c.cause.value, c.who))
-        first = next((c for c in candidates if c.at_ms <= last_ms and not c.is_reaction), None)
+        causes = [c for c in candidates if c.at_ms <= last_ms and not c.is_reaction]
+        first = causes[0] if causes else None
+        if first is not None and first.cause is Cause.FAILOVER:
+            first = next((c for c in causes if c.cause in _MEMBERS_CHANGE), first)
         return first, candidates
 
     def _stated(
@@ -526,6 +532,7 @@ def remedy_of(
 _REMEMBERED = 1000
 _LATE_MS = 100
 """Delay with which a broker may notice an expiry that a log shows by its answers only."""
+_MEMBERS_CHANGE = frozenset({Cause.NEW_MEMBER, Cause.LEAVE, Cause.EXPIRY})
 _REACTIONS = frozenset({Cause.LEADER_REJOIN, Cause.MEMBER_REJOIN})
 """Joins that are no cause after REBALANCE_IN_PROGRESS, which requests them."""
 

@@ -320,6 +320,18 @@ def test_a_failover_in_a_rebalance() -> None:
     assert Cause.FAILOVER in {r.cause for r in rebalances(log)[2:]}
 
 
+def test_who_expires_after_a_failover_is_the_cause_and_not_the_failover() -> None:
+    log, (_, follower) = of_two()
+    follower.die()
+    log.fail_over()
+    log.run(1)
+    moved = log.exchanges[-1]
+    assert moved.client_id == "pod-1"
+    moved.answer_body = {**moved.answer_body, "errorCode": 16}
+    log.run(14)
+    assert (the_next(log).cause, the_next(log).who) == (Cause.EXPIRY, "pod-2 (10.0.0.2)")
+
+
 def test_what_happens_meanwhile_is_named_beside_the_cause() -> None:
     log, (leader, follower) = of_two()
     leader.beat_at = log.now + 900
