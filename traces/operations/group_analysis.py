@@ -542,6 +542,11 @@ class GroupAnalysis:
             end, at_ms = End.DROPPED, round_.completed_ms
             # The timer ran from a time between the last request and its answer.
             if deadline_ms is not None and deadline_ms - _LATE_MS <= at_ms:
+                moved_ms = round_.evidence.moved_ms or 0
+                if (
+                    moved_ms > member.heard_ms
+                ):  # a coordinator that loads it begins its session anew
+                    deadline_ms += moved_ms - member.heard_ms
                 end, at_ms = End.EXPIRED, min(deadline_ms, at_ms)
             gone = self._remove(member, end, at_ms, None, round_.place)
             round_.evidence.expired.append(gone)
@@ -698,9 +703,20 @@ class GroupAnalysis:
     def _removed(self, event: Removed) -> None:
         """Take a member that the coordinator removed."""
         self._pending.pop(event.member_id, None)
-        member = self._known(event.member_id, event, None, event.process)
-        gone = self._remove(member, event.end, event.at_ms, None, event.place)
+        gone = self._gone_before_load(event.member_id)
+        if gone is None:
+            member = self._known(event.member_id, event, None, event.process)
+            gone = self._remove(member, event.end, event.at_ms, None, event.place)
+        else:
+            self._after_load.append(event.at_ms)
         self._rebalances.note_expiry(gone, event.at_ms)
+
+    def _gone_before_load(self, member_id: str) -> Departure | None:
+        """Return the departure of a member of which the coordinator that loaded it doesn't know."""
+        if self._loaded is None or member_id in self._roster.members:
+            return None
+        mine = (g for g in self._matcher.departures if g.member.member_id == member_id)
+        return next(mine, None)
 
     def _thrown_out(self, event: GroupEvent, member_id: str, process: Process) -> None:
         """Note a living process, as its request shows, whose session as a member expired.

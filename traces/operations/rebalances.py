@@ -347,14 +347,16 @@ class Rebalances:
     def _inferred(self, round_: Round) -> tuple[_Candidate | None, list[_Candidate]]:
         """Find the earliest candidate for the cause, and all candidates.
 
-        A group that is at rest stays so in a failover: who comes or goes after it is the cause.
+        A group that is at rest stays so in a failover: if the next event is that a member comes or
+        goes, that is the cause; a member that joins again does so because of the failover.
         """
         last_ms = _sign(round_)
         candidates = sorted(self._candidates(round_), key=lambda c: (c.at_ms, c.cause.value, c.who))
         causes = [c for c in candidates if c.at_ms <= last_ms and not c.is_reaction]
         first = causes[0] if causes else None
         if first is not None and first.cause is Cause.FAILOVER:
-            first = next((c for c in causes if c.cause in _MEMBERS_CHANGE), first)
+            after = next((c for c in causes if c.cause is not Cause.FAILOVER), first)
+            first = after if after.cause in _MEMBERS_CHANGE else first
         return first, candidates
 
     def _stated(

@@ -350,6 +350,29 @@ def test_members_from_before_a_failover_that_expire_after_it(tmp_path: Path) -> 
     assert "1 member from before expired up to 45.0 s later" in text
 
 
+def test_a_member_that_both_coordinators_find_gone_expired_once(tmp_path: Path) -> None:
+    """A recording of Kafka 3.9.1: a failover began just when the old one had removed it."""
+    gone = f"Member b-{UUID.format(2)} in group g has failed, removing it from the group."
+    expiry = f"removing member b-{UUID.format(2)} on heartbeat expiration."
+    rejoin = f"Leader a-{UUID.format(1)} re-joining group during Stable."
+    old = [
+        *(line(0, joins("a", 1, 0)), line(1, stable(1, 1))),
+        *(line(2, joins("b", 2, 1)), line(3, stable(2, 2))),
+        *(line(20, gone), line(20, preparing(2, expiry))),
+    ]
+    new = [
+        line(21, "Loaded classic group g with 2 members.", 2),
+        *(line(22, preparing(2, rejoin), 2), line(27, gone, 2), line(27, stable(3, 1), 2)),
+    ]
+    for broker, lines in (("b-1", old), ("b-2", new)):
+        (tmp_path / broker).mkdir()
+        (tmp_path / broker / "server.log").write_text("".join(lines))
+    logs = ServerLog([tmp_path / b / "server.log" for b in ("b-1", "b-2")])
+    report = audit_server_log(logs).report
+    assert [row.process.client_id for row in report.expirations.rows] == ["b"]
+    assert [row.expired for row in report.failovers.rows] == [1]
+
+
 def test_a_reason_that_is_not_known_is_shown_as_it_stands(tmp_path: Path) -> None:
     member = f"a-{UUID.format(1)}"
     reason = f"the moon is full for member {member}; client reason: tired"

@@ -332,6 +332,23 @@ def test_who_expires_after_a_failover_is_the_cause_and_not_the_failover() -> Non
     assert (the_next(log).cause, the_next(log).who) == (Cause.EXPIRY, "pod-2 (10.0.0.2)")
 
 
+def test_a_session_begins_anew_where_the_group_is_loaded() -> None:
+    """A client that joins again since it lost its broker did so before who is gone expired."""
+    log, (leader, follower) = of_two()
+    follower.die()
+    log.run(7)
+    moved = log.exchanges[-1]
+    moved.answer_body = {**moved.answer_body, "errorCode": 14}
+    log.fail_over()
+    log.run(5)
+    leader.join()
+    log.run(13)
+    assert the_next(log).cause is Cause.FAILOVER
+    assert the_next(log).also == (Cause.EXPIRY, Cause.LEADER_REJOIN)
+    (gone,) = reported(log.exchanges).expirations.rows
+    assert gone.at_ms == moved.answered_ms + 10_000
+
+
 def test_what_happens_meanwhile_is_named_beside_the_cause() -> None:
     log, (leader, follower) = of_two()
     leader.beat_at = log.now + 900
