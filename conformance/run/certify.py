@@ -350,6 +350,7 @@ async def certify(
             broken=dict(getattr(target, "broken", {})),
             remarks=(
                 *suite.end.remark(),
+                *_without_instances(hello),
                 *getattr(target, "remarks", ()),
                 *remark_of(results),
             ),
@@ -362,6 +363,19 @@ async def certify(
             seconds=time.monotonic() - began,
             notes=suite.set_ups.notes(),
         )
+
+
+_INSTANCES_SINCE = 5
+"""The first JoinGroup in which a member can name its instance (KIP-345)."""
+
+
+def _without_instances(hello: Hello) -> tuple[str, ...]:
+    """Say that nothing of static membership is judged on a target that can't be told of it."""
+    versions = hello.versions("JoinGroup")
+    if not versions or versions[-1] >= _INSTANCES_SINCE:
+        return ()
+    why = f"JoinGroup works up to version {versions[-1]}, and names an instance from version"
+    return (f"static membership and fencing are not judged: {why} {_INSTANCES_SINCE} on",)
 
 
 class OpenTarget:

@@ -26,6 +26,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from msgspec import structs
+
+from fencepost.conformance.cases.script import subscription
 from fencepost.conformance.runtime.lag_meter import BEAT_S, LagMeter, TimerRound
 from fencepost.conformance.targets.target import Located
 from fencepost.model.coordinator import (
@@ -227,10 +230,13 @@ class Control:
             rebalance_timeout_ms=self._session_ms if self._join_version > 0 else -1,
             member_id="",
             protocol_type="consumer",
-            protocols=(JoinProtocol(name="range", metadata=b""),),
+            protocols=(JoinProtocol(name="range", metadata=subscription("control")),),
         )
         version = self._join_version
         body = await self._timed.ask("JoinGroup", version, message.to_body(version))
+        if body.get("errorCode") == Error.MEMBER_ID_REQUIRED.value:
+            message = structs.replace(message, member_id=str(body.get("memberId", "")))
+            body = await self._timed.ask("JoinGroup", version, message.to_body(version))
         if (code := body.get("errorCode")) != 0:
             raise CoordinatorFailure(f"the control's JoinGroup was refused: {code}")
         return str(body.get("memberId", ""))

@@ -29,6 +29,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from fencepost.conformance.cases.script import TOO_LONG_MS
 from fencepost.conformance.runtime.event_loop import aside
 from fencepost.conformance.targets.target import Clocked, Hints
 from fencepost.model.coordinator import (
@@ -604,4 +605,18 @@ def unmet_need(case: Plan, hello: Hello, config: Config) -> str | None:
     for key, value in needs.config.items():
         if config.get(key) != value:
             return f"{key}={value} (it is {config.get(key)})"
+    longest = config.get("group.max.session.timeout.ms")
+    if longest is not None and longest in _sessions_refused(case):
+        return f"a session timeout above group.max.session.timeout.ms (it is {longest})"
     return None
+
+
+def _sessions_refused(case: Plan) -> set[Any]:
+    """Return the session timeouts of its joins, if the case is about those that are refused.
+
+    The longest that a request can say is above no maximum of that length.
+    """
+    if "JOIN-SESSION-TIMEOUT-INVALID" not in case.rules:
+        return set()
+    joins = (s for s in case.steps if isinstance(s, Request) and s.api == "JoinGroup")
+    return {join.fields.get("session_timeout_ms") for join in joins} & {TOO_LONG_MS}

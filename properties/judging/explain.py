@@ -10,6 +10,7 @@ is the verdict; the deviations follow it, the gravest first, with step, answer, 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -191,7 +192,8 @@ def _sentence(
     why = _why(rule, violation)
     should = _should(violation, exchange, names)
     came = _came(violation, exchange, names, should)
-    source = f" Source: {rule.source}." if rule is not None and rule.source else ""
+    is_of_rule = rule is not None and not _reason_of_field(violation)
+    source = f" Source: {rule.source}." if rule is not None and is_of_rule and rule.source else ""
     twice = _twice(exchange.api, violation) + _typed(exchange.answer_body)
     return f"{subject} should have {should}{why}. Instead {came}.{twice}{beside}{source}"
 
@@ -239,11 +241,33 @@ def _shape(violation: Violation, exchange: HistoryExchange) -> str:
 def _why(rule: Rule | None, violation: Violation) -> str:
     if rule is None:
         return ""
-    because = f": {rule.because}" if rule.because else ""
+    reason = _reason_of_field(violation) or rule.because
+    because = f": {reason}" if reason else ""
     level = rule.level.value
     if violation.level is not rule.level:
         level += f"; such a failure is {violation.level.value}"
     return f"{because} (rule {rule.id}, {level})"
+
+
+_REASONS_OF_FIELDS = (
+    (
+        re.compile(r"(?:\w+\.)*(?:metadata|memberMetadata) is "),
+        "the bytes of each member's last join are handed on as they are",
+    ),
+    (
+        re.compile(r"(?:\w+\.)*memberId is .+ instead of a new id$"),
+        "no id is handed out twice, or one process could act for another",
+    ),
+)
+
+
+def _reason_of_field(violation: Violation) -> str:
+    """Return the reason why a field of an answer is wrong that is right as a whole, or ""."""
+    chosen = nearest(violation.allowed)
+    if chosen is None or violation.wrong is not Wrong.ANSWER:
+        return ""
+    reasons = (reason for form, reason in _REASONS_OF_FIELDS if form.match(chosen.difference))
+    return next(reasons, "")
 
 
 def _should(violation: Violation, exchange: HistoryExchange, names: Mapping[str, str]) -> str:

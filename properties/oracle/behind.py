@@ -14,7 +14,8 @@ be, the verdict is unknown.  `used` counts from the first deviation on.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -32,6 +33,7 @@ from fencepost.properties.oracle.answer_match import FRESH, ids_in
 from fencepost.properties.oracle.candidate import Candidate, merged
 from fencepost.properties.oracle.fingerprint import broken_rule, kind_of
 from fencepost.properties.oracle.loosened import (
+    UNTOLD,
     adopted,
     can_adopt,
     in_any_phase,
@@ -126,6 +128,7 @@ class OracleBehind(Oracle):
         self.violation = None
         group_id = self._group_of(answer.id)
         is_own = self._is_own(differs)
+        known = differs.allowed
         if group_id not in self._loose and (
             states := self._with_right_bytes(before, differs, event)
         ):
@@ -153,6 +156,7 @@ class OracleBehind(Oracle):
                 differs = again if likely is None or likely.wrong is not again.wrong else likely
                 # Of a field that is wrong one right value is named, so it must be the only one.
                 is_counted = differs.wrong is not Wrong.DEVIATION or self._likely_is_one
+                differs = _nearest_known(differs, known)
         if is_own and not is_counted:
             self.unknown = _HIDDEN
         elif is_counted and (is_own or not self._may_excuse(answer.id)):
@@ -364,6 +368,17 @@ class OracleBehind(Oracle):
         if len(few) > _MOST:
             raise TooManyError
         return few
+
+
+def _nearest_known(violation: Violation, known: Sequence[Allowed]) -> Violation:
+    """Return the violation with the right answers of the states that are known, if it has any.
+
+    `known`: the right answers in the states that were followed.  A generation that was never handed
+    out is no answer to name, unless there is no other.
+    """
+    handed_out = [a for a in violation.allowed if (a.body or {}).get("generationId", 0) < UNTOLD]
+    allowed = [each for each in handed_out if each in known] or handed_out or violation.allowed
+    return dataclasses.replace(violation, allowed=tuple(allowed))
 
 
 def _is_late(violation: Violation) -> bool:

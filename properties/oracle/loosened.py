@@ -43,7 +43,7 @@ from fencepost.properties.oracle.candidate import Candidate
 _LATER_MS = 600_000
 """Longest time, ms, until a timer fires whose begin isn't known; no case waits for that."""
 
-_UNTOLD = 1_000_000
+UNTOLD = 1_000_000
 """A generation that was never handed out: that of a group which forgot its own."""
 
 _MOST_ROWS = 4
@@ -109,7 +109,7 @@ def loosened(
             yield replace(candidate, groups=candidate.with_group(group_id, whole))
             continue
         leaders = dict.fromkeys((whole.leader, *_callers(whole, request)))
-        counted = sorted({whole.generation_id, *generations, _UNTOLD})
+        counted = sorted({whole.generation_id, *generations, UNTOLD})
         for phase, generation, leader in product(_PHASES, counted, leaders):
             if leader is not None and whole.member(leader) is None:
                 continue

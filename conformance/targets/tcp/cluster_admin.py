@@ -381,7 +381,10 @@ class Admin:
     async def create_topic(
         self, name: str, at: Address | None, partitions: int = PARTITIONS
     ) -> None:
-        """Create a topic and wait until its partitions have leaders.  Raises AdminError."""
+        """Create a topic and wait until its partitions have leaders.  Raises AdminError.
+
+        Where the answer can't be read, the topic counts as made if it is there all the same.
+        """
         topic = {
             "name": name,
             "numPartitions": partitions,
@@ -389,10 +392,14 @@ class Admin:
             "assignments": [],
             "configs": [],
         }
+        problem = AdminError(f"the topic {name} has no leader")
         if "CreateTopics" in self.advertised:
-            most = int(self._deadlines.answer_s * 1000)
-            answer = await self.call("CreateTopics", {"topics": [topic], "timeoutMs": most}, at)
-            for row in answer["topics"]:
+            body = {"topics": [topic], "timeoutMs": int(self._deadlines.answer_s * 1000)}
+            try:
+                rows = (await self.call("CreateTopics", body, at))["topics"]
+            except UnreadableError as error:
+                problem, rows = error, []
+            for row in rows:
                 if row["errorCode"]:
                     raise RefusedError("CreateTopics", row["errorCode"])
 
@@ -402,11 +409,12 @@ class Admin:
             return True if any(_is_led(row) for row in answer["topics"]) else None
 
         if not await repeat(attempt, self._deadlines.answer_s):
-            raise AdminError(f"the topic {name} has no leader")
+            raise problem
 
     async def delete_topic(self, name: str, at: Address | None) -> None:
-        """Delete a topic.  Raises AdminError."""
-        await self.call("DeleteTopics", {"topicNames": [name], "timeoutMs": 1000}, at)
+        """Delete a topic; `forgotten` shows if it is gone.  Raises AdminError."""
+        with contextlib.suppress(UnreadableError):
+            await self.call("DeleteTopics", {"topicNames": [name], "timeoutMs": 1000}, at)
 
     async def forgotten(self, name: str) -> None:
         """Wait until no broker knows a topic.  Raises AdminError."""

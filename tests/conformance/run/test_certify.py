@@ -392,6 +392,31 @@ async def test_what_the_target_lacks_is_named() -> None:
     assert certificate.overall() is Overall.HOLDS
 
 
+class WithoutInstances(InProcessCoordinator):
+    """A coordinator whose joins can't name an instance."""
+
+    async def hello(self) -> Hello:
+        hello = await super().hello()
+        return replace(hello, apis={**hello.apis, "JoinGroup": (0, 4)})
+
+
+async def test_a_target_without_instances_says_that_fencing_is_not_judged() -> None:
+    class Old(LyingTarget):
+        @asynccontextmanager
+        async def scope(
+            self, label: str, *, isolated: bool = False, restarts: bool = False
+        ) -> AsyncIterator[AsyncCoordinator]:
+            del label, isolated, restarts
+            yield WithoutInstances(Liar("kafka-4", self.lie))
+
+    assert (await certified(LyingTarget(), story("newer"))).remarks == ()
+    (remark,) = (await certified(Old(), story("newer"))).remarks
+    assert remark == (
+        "static membership and fencing are not judged: JoinGroup works up to version 4, and names "
+        "an instance from version 5 on"
+    )
+
+
 @at_once
 async def test_a_clock_that_runs_lacks_what_can_not_be_set() -> None:
     certificate = await certified(RealClockTarget(), story("small"), story("patient"))

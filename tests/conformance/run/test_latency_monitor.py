@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 from collections.abc import Callable
 
 import pytest
@@ -73,6 +74,15 @@ async def test_timers_are_seen_to_fire() -> None:
     meter = await running(await control(RealClockModel()), lambda meter: len(meter.rounds) > 1)
     assert {each.fired for each in meter.rounds} == {True}
     assert meter.samples
+
+
+@at_once
+async def test_timers_are_seen_where_each_join_gets_an_id_first() -> None:
+    quick, timed = RealClockModel(), RealClockModel()
+    hello = await quick.hello()
+    hello = dataclasses.replace(hello, apis={**hello.apis, "JoinGroup": (4, 9)})
+    meter = await running(Control(quick, timed, hello, 100), lambda meter: meter.rounds)
+    assert ({each.fired for each in meter.rounds}, meter.failed_rounds) == ({True}, 0)
 
 
 @at_once

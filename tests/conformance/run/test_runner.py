@@ -10,8 +10,9 @@ import pytest
 from support.real_clock import QUICK, RealClockModel
 from support.virtual_clock import at_once, run_at_once
 
+from fencepost.conformance.cases import entry
 from fencepost.conformance.cases.script import Script
-from fencepost.conformance.run.runner import CaseRun
+from fencepost.conformance.run.runner import CaseRun, unmet_need
 from fencepost.model.coordinator import (
     Answer,
     AsyncCoordinator,
@@ -237,3 +238,18 @@ async def test_behind_a_departure_nothing_is_awaited_for_longer_than_short_timer
     recording = await run.run()
     assert recording.stopped == stopped
     assert most_s - 3 < time.monotonic() - begun < most_s
+
+
+def test_no_session_is_longer_than_the_longest_that_can_be_asked_for() -> None:
+    bound = "group.max.session.timeout.ms"
+    plan = entry("JOIN-SESSION-TIMEOUT-INVALID/session-timeout-above-the-maximum").case(
+        {}, delayed=False
+    )
+    longest = 2**31 - 1
+    lacks = f"a session timeout above {bound} (it is {longest})"
+    assert unmet_need(plan, HELLO, {bound: longest}) == lacks
+    assert unmet_need(plan, HELLO, {bound: longest - 1}) is None
+    other = entry("JOIN-GROUP-ID-INVALID/no-group-name").case(
+        {}, delayed=False
+    )  # refused for its group
+    assert unmet_need(other, HELLO, {bound: longest}) is None

@@ -224,6 +224,26 @@ def test_a_difference_that_the_words_hide_is_named() -> None:
     assert "(errorCode FENCED_INSTANCE_ID instead of " in said
 
 
+def test_a_field_that_is_wrong_has_a_reason_of_its_own() -> None:
+    """The rule that answers says why it answers, and not why one field of its answer is wrong."""
+
+    def other_metadata(body: dict[str, Any]) -> dict[str, Any]:
+        return {**body, "members": [{**row, "metadata": "b3Ro"} for row in body["members"]]}
+
+    lie = about("JoinGroup", "A", other_metadata)
+    recording, verdict = run(entry(FOLLOWER), "kafka-4", lie)
+    said = sentence(verdict, recording, KAFKA_4)
+    assert ": the bytes of each member's last join are handed on as they are (rule JOIN-" in said
+    assert "Source: " not in said
+    for got, rule, reason in (
+        ("A-1", "JOIN-PHASE-ALL-JOINED", "no id is handed out twice, or one process could act for"),
+        ("", "JOIN-DYNAMIC-EMPTY", "a dynamic member first gets an id and joins with it"),
+    ):
+        right = Allowed({"errorCode": 0}, rule, f"memberId is {got} instead of a new id")
+        said = sentence(judged(Wrong.ANSWER, right, observed={}), a_recording(), KAFKA_4)
+        assert f": {reason}" in said
+
+
 def test_two_live_members_of_one_instance_are_named() -> None:
     def twice(body: dict[str, Any]) -> dict[str, Any]:
         rows = body["members"]

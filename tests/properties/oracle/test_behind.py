@@ -107,6 +107,16 @@ def test_an_id_that_a_wrong_answer_handed_out_is_no_second_fault() -> None:
     assert not [o for o in others if all(a.difference.endswith(refused) for a in o.allowed)]
 
 
+def test_a_generation_that_nobody_was_given_is_no_right_answer() -> None:
+    """A trace of nafka 0.1, whose restarted leader is asked to come with an id."""
+    trace = read_trace(Path(__file__).with_name("nafka-restarted-leader.json"))
+    own = ("JOIN-STATIC-EMPTY-STABLE",)
+    oracle = judge_behind(KAFKA_4, trace.config, trace.events, lag_ms=trace.lag_ms, own=own)
+    assert oracle.violation is not None
+    generations = {(each.body or {})["generationId"] for each in oracle.violation.allowed}
+    assert generations == {1, 2}
+
+
 def test_after_wrong_bytes_of_a_client_the_states_stay_known() -> None:
     """nafka writes subscriptions anew, and doesn't wait for the members: two faults are named."""
     config: dict[str, int | None] = {"group.initial.rebalance.delay.ms": 0}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,7 +16,9 @@ from fencepost.conformance.run.certify import failed, unsupported
 from fencepost.conformance.serve.broker import ModelBroker
 from fencepost.conformance.targets.target import HelperFailedError
 from fencepost.conformance.targets.tcp import cluster_admin
+from fencepost.conformance.targets.tcp.broker_connection import Door, Ended, Reply, ask
 from fencepost.conformance.targets.tcp.cluster_admin import (
+    Admin,
     AdminError,
     RefusedError,
     UnreadableError,
@@ -174,6 +177,47 @@ async def test_a_topic_that_cannot_be_made_breaks_no_rule(
     else:
         result = unsupported(case, str(refused))
     assert (result.outcome, result.message) == (outcome, said)
+
+
+@pytest.fixture
+def unreadable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answers about topics come in bytes that are not those of their version."""
+
+    async def asked(door: Door, api: str, *rest: Any, **options: Any) -> Reply | Ended:
+        event = await ask(door, api, *rest, **options)
+        if api not in {"CreateTopics", "DeleteTopics"} or isinstance(event, Ended):
+            return event
+        finding = f"The answer's 9 bytes are not {api} version 2: 5 bytes are left."
+        return replace(event, decoded=replace(event.decoded, body=None, findings=(finding,)))
+
+    monkeypatch.setattr(cluster_admin, "ask", asked)
+
+
+async def test_a_topic_that_is_there_was_made_whatever_its_answer(
+    unreadable: None, broker: ModelBroker
+) -> None:
+    del unreadable
+    async with TcpTarget(str(broker.address), probe=False, deadlines=PATIENT) as target:
+        assert (target.topic_problem, target.topic in broker.topics) == (None, True)
+        async with target.scope("one") as scope:
+            assert await told(scope, commit("r1"), "errorCode") == [0, 0]
+            assert await scope.operate(DeleteTopics(("own",))) == []
+            assert await told(scope, fetch("r2"), "committedOffset") == [-1, 5]
+
+
+async def test_a_topic_that_is_not_there_was_not_made(
+    unreadable: None, broker: ModelBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del unreadable
+
+    async def never(*_: object) -> None:
+        """No topic is ever led."""
+
+    monkeypatch.setattr(cluster_admin, "repeat", never)
+    admin = Admin(broker.address, remote=False, deadlines=PATIENT)
+    await admin.open()
+    with pytest.raises(UnreadableError, match="are not CreateTopics version 2: 5 bytes are left"):
+        await admin.create_topic("new", None)
 
 
 async def test_a_shared_topic_that_could_not_be_made_breaks_no_rule_of_commits(
