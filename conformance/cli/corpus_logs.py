@@ -1,4 +1,4 @@
-"""`corpus audit`, `watch` and `metrics`: audit the request logs of many brokers.
+"""`corpus audit`, `watch` and `metrics`: audit the logs of many brokers.
 
 The pipeline itself is `fencepost.traces.pipeline`.
 """
@@ -38,9 +38,9 @@ from fencepost.traces.logs.log_files import LogFileError
 @click.command(
     "audit",
     epilog=exit_codes(
-        "all groups are explained",
+        "all groups are explained, or unjudged",
         "a group is violated",
-        "none is violated, but one is unknown",
+        "none is violated, but one is unknown, or a line about a group was not understood",
     ),
 )
 @files_argument("logs", "LOGS...")
@@ -60,10 +60,11 @@ def audit_logs_command(
     master: str | None,
     as_json: bool,
 ) -> None:
-    """Audit many request logs and write the results as tables.
+    """Audit many request logs, or files of server.log, and write the results as tables.
 
     Each log is checked as by `fencepost audit`.  DIR gets tables of groups, violations, rebalances,
-    life lines of instance ids, deployments and problems.  A second run does what is missing.
+    restarts, expirations, loops, life lines of instance ids, deployments, problems and figures.  A
+    second run does what is missing.
     """
     with engine_of(engine, master) as running:
         from fencepost.traces.pipeline.logs.part_audit import LogAudit, audit_logs  # noqa: PLC0415

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
@@ -166,16 +166,23 @@ UNSEEN_NEW = UNSEEN | {"fenced"}
 """The kinds of problems that the log of the old coordinator can't show, and of the new one."""
 
 
-class _Groups:
-    """The groups of a log; `lost`: requests of members whose group it doesn't name."""
+class ServerGroups:
+    """The groups of a log; `lost`: requests of members whose group it doesn't name.
 
-    def __init__(self, only: frozenset[str], report: OperatorReport) -> None:
+    `since`: the beginning of each broker's log (ms), where not all of its messages are taken.
+    """
+
+    def __init__(
+        self,
+        only: frozenset[str],
+        report: OperatorReport,
+        since: Mapping[str, int] | None = None,
+    ) -> None:
         self._only = only
         self._report = report
         self.analyses: dict[str, GroupAnalysis] = {}
         self._readers: dict[str, ServerEvents] = {}
-        self._since: dict[str, int] = {}
-        """The beginning of each broker's log (ms)."""
+        self._since = dict(since or {})
         self._partitions: dict[str, set[str]] = {}
         """The groups of each partition of __consumer_offsets, as far as lines name it."""
         self.own: set[str] = set()
@@ -229,15 +236,20 @@ _BACK_MS = 5_000
 """Tolerance for dates that go back: threads that write, a clock that is set a little."""
 
 
-def _refuse_going_back(before: CoordinatorEvent | None, event: CoordinatorEvent) -> None:
+def refuse_going_back(before: CoordinatorEvent | None, event: CoordinatorEvent) -> None:
     """Raise LogFileError where dates go back: causes and durations would be made up."""
-    if before is None or event.at_ms >= before.at_ms - _BACK_MS:
-        return
-    back = f"{(before.at_ms - event.at_ms) / 1000:,.0f} s"
-    raise LogFileError(
-        f"{event.place} is dated {back} before {before.place}, so nothing after it can be judged: "
-        "if the file holds two logs, cut it there; if summer time ended, give --timezone"
-    )
+    if before is not None and event.at_ms < before.at_ms - _BACK_MS:
+        refuse_times(before.at_ms, before.place, event.at_ms, event.place)
+
+
+def refuse_times(before_ms: int, before: str, at_ms: int, place: str) -> None:
+    """Raise LogFileError where the date of a place is before that of the place before it."""
+    if at_ms < before_ms - _BACK_MS:
+        back = f"{(before_ms - at_ms) / 1000:,.0f} s"
+        raise LogFileError(
+            f"{place} is dated {back} before {before}, so nothing after it can be judged: if the "
+            "file holds two logs, cut it there; if summer time ended, give --timezone"
+        )
 
 
 def audit_server_log(
@@ -245,12 +257,12 @@ def audit_server_log(
 ) -> ServerLogRun:
     """Audit `server.log` files; `lines`: gets those of groups.  Raises LogFileError."""
     report = OperatorReport(lines=lines)
-    groups = _Groups(only, report)
+    groups = ServerGroups(only, report)
     events = 0
     last: dict[str, CoordinatorEvent] = {}
     for event in log:
         events += 1
-        _refuse_going_back(last.get(event.broker), event)
+        refuse_going_back(last.get(event.broker), event)
         last[event.broker] = event
         report.from_ms = min(report.from_ms or event.at_ms, event.at_ms)
         report.until_ms = max(report.until_ms or event.at_ms, event.at_ms)

@@ -136,6 +136,11 @@ class LogFiles(ABC, Generic[_T]):
             files.sort(key=lambda path: (self._first_ms(path), path.name))
             self.brokers[broker] = files
 
+    def plan(self, brokers: Mapping[str, Sequence[Path]]) -> None:
+        """Take files whose brokers and order are known."""
+        self.brokers = {broker: list(paths) for broker, paths in brokers.items()}
+        self._names = _names([path for paths in brokers.values() for path in paths])
+
     def _once(self, paths: Sequence[Path]) -> list[Path]:
         """Leave out files that are the same as an earlier one, and say so."""
         kept: dict[bytes, list[tuple[Path, bytes]]] = {}

@@ -89,7 +89,7 @@ def _gauges(report: OperatorReport) -> Iterator[_Gauge]:
     yield _Gauge(
         "fencepost_rebalancing_seconds",
         "How long these rebalances took together.",
-        of(lambda f: f.total_ms / 1000),
+        [({"group": group}, f.known_ms / 1000) for group, f in groups if f.known_ms is not None],
     )
     yield _Gauge(
         "fencepost_failed_rebalances",

@@ -54,22 +54,24 @@ class GroupFigures:
     """The figures of one group.
 
     `durations`: rebalances by the first of `BUCKETS_MS` that isn't less (None: longer than all);
-    `failed`: those that another one followed before a member had its assignment; `fenced`: living
-    processes that lost their instance id; `thrown_out`: living processes whose session expired;
-    `replaced`: instance ids that went on to another member id; `expired`: holders whose session
-    expired, alive or not; `restarts`, `cost`: the restarts of `deployments`, and the rebalances
-    that they cost; `static`, `dynamic`: members at the end of the log, None where it doesn't show
-    all; `rebalancing_ms`: start of a rebalance that wasn't over then; `session_ms`, `assignors`: of
-    these members, as far as the log shows them; `expirations`: members that the coordinator
-    removed, `never_back`: of these, those that surely did not come back; `came_back`: all restarts
-    with a rebalance; `pending`: member ids that were handed out and not used; `last`: the last
-    member, if it expired and none came since; `library`: of its clients, "" where it is unknown.
+    `is_unfinished`: the last one led to no assignment, so far; `failed`: those that another one
+    followed before a member had its assignment; `fenced`: living processes that lost their instance
+    id; `thrown_out`: living processes whose session expired; `replaced`: instance ids that went on
+    to another member id; `expired`: holders whose session expired, alive or not; `restarts`,
+    `cost`: the restarts of `deployments`, and the rebalances that they cost; `static`, `dynamic`:
+    members at the end of the log, None where it doesn't show all; `rebalancing_ms`: start of a
+    rebalance that wasn't over then; `session_ms`, `assignors`: of these members, as far as the log
+    shows them; `expirations`: members that the coordinator removed, `never_back`: of these, those
+    that surely did not come back; `came_back`: all restarts with a rebalance; `pending`: member ids
+    that were handed out and not used; `last`: the last member, if it expired and none came since;
+    `library`: of its clients, "" where it is unknown.
     """
 
     causes: Counter[Cause] = field(default_factory=Counter)
     remedies: Counter[Remedy] = field(default_factory=Counter)
     durations: Counter[int | None] = field(default_factory=Counter)
     total_ms: int = 0
+    is_unfinished: bool = False
     failed: int = 0
     fenced: int = 0
     thrown_out: int = 0
@@ -94,6 +96,11 @@ class GroupFigures:
     library: str = ""
 
     @property
+    def known_ms(self) -> int | None:
+        """Sum of the durations of its rebalances; None where it is known of none of them."""
+        return self.total_ms if self.durations or not self.causes else None
+
+    @property
     def is_empty(self) -> bool:
         """True if the group had no member at the end of the log."""
         return self.static == 0 and self.dynamic == 0
@@ -104,8 +111,9 @@ class GroupFigures:
             case Rebalance():
                 self.causes[row.cause] += 1
                 self.remedies[row.remedy] += 1
+                self.failed += self.is_unfinished
+                self.is_unfinished = row.duration_ms is None
                 if row.duration_ms is None:
-                    self.failed += 1
                     return
                 self.total_ms += row.duration_ms
                 fits = (bound for bound in BUCKETS_MS if row.duration_ms <= bound)
@@ -378,11 +386,15 @@ class OperatorReport:
         """Number of rebalances that another setting would have avoided."""
         return sum(self.remedies[remedy] for remedy in AVOIDING)
 
-    def add(self, row: Row) -> None:
-        """Add a row."""
+    def note(self, row: Row) -> None:
+        """Count a row in the figures and the problems, without keeping it."""
         if isinstance(row, ProblemRow):
             self._recur(row)
         self.figures[row.group].add(row)
+
+    def add(self, row: Row) -> None:
+        """Add a row."""
+        self.note(row)
         match row:
             case LifeLine():
                 self.life_lines.add(row)

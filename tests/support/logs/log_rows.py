@@ -12,12 +12,17 @@ from benchmarks.log_traffic import Plan, Traffic
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.traces.audit.log_audit import audit_log
+from fencepost.traces.audit.server_log_audit import UNJUDGED, audit_server_log
 from fencepost.traces.logs.request_log import RequestLog
-from fencepost.traces.pipeline.logs.part_audit import LogAudit, json_text, part_table
+from fencepost.traces.logs.server_log import LogKind, ServerLog
+from fencepost.traces.pipeline.logs.part_audit import LogAudit
+from fencepost.traces.pipeline.logs.part_tables import figures_row, json_text, part_table
 from fencepost.traces.pipeline.storage.log_tables import TABLES
 
 Rows = list[dict[str, Any]]
-OPERATOR = ("rebalances", "life_lines", "deployments", "thrown_out", "near_timeouts")
+OPERATOR = tuple(
+    name for name in TABLES if name not in {"groups", "violations", "problems", "figures"}
+)
 
 
 def write_logs(folder: Path, plan: Plan, revision: Revision = KAFKA_4) -> list[Path]:
@@ -41,13 +46,28 @@ def _two(folder: Path, broker: int, lines: list[bytes]) -> Iterator[Path]:
 def said_by_audit(audit: LogAudit, *, cut: bool = False) -> dict[str, Rows]:
     """The rows of the audit in one pass, in an order of their own; `cut`: it may leave some out."""
     options, paths = audit.options, [Path(file.path) for file in audit.files]
-    log = RequestLog(paths, dates=options.dates(), skew=options.skew)
-    said = audit_log(log, options.settings(), frozenset(options.groups)).document().plain()
-    groups, found = [], []
-    for group in said["groups"]:
-        groups.append({name: value for name, value in group.items() if name != "found"})
-        found += [_violation(group["group"], row) for row in group["found"]]
-    tables = {"groups": groups, "violations": found, "problems": said["operator"]["problems"]}
+    only = frozenset(options.groups)
+    groups: Rows = []
+    found: Rows = []
+    if audit.kind is LogKind.SERVER:
+        server = audit_server_log(ServerLog(paths, dates=options.dates(), skew=options.skew), only)
+        said, report = server.document().plain(), server.report
+        nothing = dict.fromkeys(TABLES["groups"].names)
+        groups = [{**nothing, "group": name, "outcome": UNJUDGED} for name in server.groups]
+    else:
+        log = RequestLog(paths, dates=options.dates(), skew=options.skew)
+        run = audit_log(log, options.settings(), only)
+        said, report = run.document().plain(), run.report
+        for group in said["groups"]:
+            groups.append({name: value for name, value in group.items() if name != "found"})
+            found += [_violation(group["group"], row) for row in group["found"]]
+    figures = [figures_row(group, f, report) for group, f in report.figures.items()]
+    tables = {
+        "groups": groups,
+        "violations": found,
+        "problems": said["operator"]["problems"],
+        "figures": figures,
+    }
     for name in OPERATOR:
         kept = said["operator"][name]
         assert cut or kept["count"] == len(kept["rows"]), f"{name} is cut off: make the log smaller"

@@ -33,7 +33,8 @@ from fencepost.traces.operations.problem_words import seconds
 from fencepost.traces.pages.html import page
 from fencepost.traces.pipeline.corpus.corpus import DONE
 from fencepost.traces.pipeline.corpus.shard_jobs import JobEngine, Merge
-from fencepost.traces.pipeline.logs.part_audit import LogAudit, part_table
+from fencepost.traces.pipeline.logs.part_audit import LogAudit
+from fencepost.traces.pipeline.logs.part_tables import part_table
 from fencepost.traces.pipeline.storage.log_tables import table
 
 DAY_MS, HOUR_MS = 86_400_000, 3_600_000
@@ -48,19 +49,34 @@ _REMEDIES = {
     Remedy.STATIC.value: "static_avoids",
     Remedy.LONGER_SESSION.value: "longer_session_avoids",
     Remedy.NO_LEAVE.value: "no_leave_avoids",
+    Remedy.LONGER_POLL.value: "longer_poll_avoids",
 }
 _COLUMN_OF = {cause.value: column for cause, column in CAUSES.items()}
 SUMS = (
     "rebalances",
     *CAUSES.values(),  # rebalances by their cause
     "rebalance_ms",  # all durations that are known
+    "rebalances_of_unknown_length",
     "stopped_ms",  # in which partitions were not consumed, at most
     "fenced",  # members that were told so
     "thrown_out",  # members whose session expired, though they were alive
+    "restarts",
+    "expirations",
+    "expirations_for_good",  # of these, members that did not come back
+    "loops",  # that began on this day
+    "unused_member_ids",
+    "failovers",
     "deployments",
     "deployment_rebalances",
     *_REMEDIES.values(),  # rebalances that this would have avoided
 )
+_COUNTED = (
+    ("restarts", "restarts", "at_ms"),
+    ("loops", "loops", "from_ms"),
+    ("pending_ids", "unused_member_ids", "at_ms"),
+    ("failovers", "failovers", "at_ms"),
+)
+"""Tables whose rows are counted: their name, the column of their count, and that of their time."""
 GROUP_DAYS = table(
     ("group", pa.string()),
     ("day_ms", pa.int64()),  # its beginning, UTC
@@ -118,7 +134,11 @@ class Measure(_Of):
             counts = {"rebalances": 1, _COLUMN_OF[row["cause"]]: 1}
             if (avoids := _REMEDIES.get(row["remedy"])) is not None:
                 counts[avoids] = 1
-            on(group, start_ms, rebalance_ms=row["duration_ms"] or 0, **counts)
+            if row["duration_ms"] is None:
+                counts["rebalances_of_unknown_length"] = 1
+            else:
+                counts["rebalance_ms"] = row["duration_ms"]
+            on(group, start_ms, **counts)
             until_ms = row["completed_ms"] if row["stable_ms"] is None else row["stable_ms"]
             stopped.setdefault(group, []).append((start_ms, until_ms))
         for group, times in stopped.items():
@@ -129,6 +149,12 @@ class Measure(_Of):
                 on(row["group"], row["fenced_ms"], fenced=1)
         for row in self.rows("thrown_out", number, ["group", "at_ms"]):
             on(row["group"], row["at_ms"], thrown_out=1)
+        for row in self.rows("expirations", number, ["group", "at_ms", "back_ms", "is_unclear"]):
+            for_good = row["back_ms"] is None and not row["is_unclear"]
+            on(row["group"], row["at_ms"], expirations=1, expirations_for_good=int(for_good))
+        for name, column, moment in _COUNTED:
+            for row in self.rows(name, number, ["group", moment]):
+                on(row["group"], row[moment], **{column: 1})
         for row in self.rows("deployments", number, ["group", "from_ms", "rebalances"]):
             cost = row["rebalances"]
             on(row["group"], row["from_ms"], deployments=1, deployment_rebalances=cost)
@@ -279,12 +305,18 @@ def metrics_page(metrics: Metrics, name: str) -> str:
     facts = [
         ("Rebalances", f"{count:,}"),
         ("Partitions not consumed, at most", seconds(totals["stopped_ms"])),
+        ("Members that expired", _expired(totals)),
+        ("Restarts with a rebalance", f"{totals['restarts']:,}"),
+        ("Loops", f"{totals['loops']:,}"),
+        ("Member ids that were not used", f"{totals['unused_member_ids']:,}"),
+        ("Failovers of groups", f"{totals['failovers']:,}"),
         ("Members fenced", f"{totals['fenced']:,}"),
         ("Thrown out alive", f"{totals['thrown_out']:,}"),
         ("Deployments", f"{totals['deployments']:,}, {_each(totals)}"),
         ("Static membership would have avoided", plural(totals["static_avoids"], "rebalance")),
         ("A longer session timeout", f"{totals['longer_session_avoids']:,}"),
         ("No LeaveGroup from static members", f"{totals['no_leave_avoids']:,}"),
+        ("A longer max.poll.interval.ms", f"{totals['longer_poll_avoids']:,}"),
     ]
     charts = [_by_hour(metrics), _durations(metrics), _stopped(metrics), _fenced(metrics)]
     busiest = [
@@ -306,6 +338,11 @@ def _each(totals: dict[str, int]) -> str:
     if not totals["deployments"]:
         return "none"
     return f"{totals['deployment_rebalances'] / totals['deployments']:.1f} rebalances each"
+
+
+def _expired(totals: dict[str, int]) -> str:
+    never = totals["expirations_for_good"]
+    return f"{totals['expirations']:,}{f', {never:,} for good' if never else ''}"
 
 
 def _by_hour(metrics: Metrics) -> Chart:

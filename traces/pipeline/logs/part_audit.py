@@ -26,16 +26,14 @@ from __future__ import annotations
 
 import heapq
 import json
-import sys
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from operator import itemgetter
 from pathlib import Path
-from types import TracebackType
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, TypeVar
 from zlib import crc32
 
 import msgspec
@@ -43,7 +41,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from fencepost.traces.audit.audit_results import EXPLAINED, AuditViolation, GroupResult
+from fencepost.traces.audit.audit_results import EXPLAINED, UNKNOWN, GroupResult
 from fencepost.traces.audit.audit_settings import LogOptions
 from fencepost.traces.audit.log_audit import (
     DAMAGE,
@@ -51,23 +49,33 @@ from fencepost.traces.audit.log_audit import (
     Audit,
     BrokerActivity,
     SkippedLines,
+    by_protocol,
     longest,
     parts,
 )
+from fencepost.traces.audit.server_log_audit import UNJUDGED
 from fencepost.traces.files.run_trace import tool_version
+from fencepost.traces.logs.log_files import LogFileError
 from fencepost.traces.logs.request_log import LoggedExchange, RequestLog
-from fencepost.traces.operations.operator_report import OperatorAudit, OperatorReport
-from fencepost.traces.operations.operator_rows import (
-    Deployment,
-    LifeLine,
-    NearTimeout,
-    Rebalance,
-    Row,
-    ThrownOut,
-)
-from fencepost.traces.operations.problem_words import operator_problems
+from fencepost.traces.logs.server_log import UNDATED, UNREAD, LogKind, ServerLog, common_kind
+from fencepost.traces.operations.operator_report import OperatorAudit, expired_together
+from fencepost.traces.operations.operator_rows import Expiration, Failover
 from fencepost.traces.pipeline.corpus.corpus import DONE
 from fencepost.traces.pipeline.corpus.shard_jobs import JobEngine, unwatched
+from fencepost.traces.pipeline.logs.part_tables import (
+    PartReport,
+    Tables,
+    file_table,
+    group_row,
+    part_table,
+    violation_row,
+)
+from fencepost.traces.pipeline.logs.server_parts import (
+    AuditServerPart,
+    ReadServerLog,
+    others_rows,
+    refuse_back,
+)
 from fencepost.traces.pipeline.storage.location import (
     CorpusError,
     Manifest,
@@ -77,10 +85,10 @@ from fencepost.traces.pipeline.storage.location import (
 )
 from fencepost.traces.pipeline.storage.log_tables import (
     CONNECTIONS,
+    EXPIRED_TOGETHER,
     FILES,
     FORMAT,
     LINES,
-    TABLES,
     USES,
     VERSION,
 )
@@ -114,6 +122,7 @@ class _AuditManifest(Manifest, frozen=True, kw_only=True, forbid_unknown_fields=
     options: LogOptions
     parts: Annotated[int, msgspec.Meta(ge=1, le=10_000)]
     made_by: str
+    kind: LogKind = LogKind.REQUESTS
 
 
 @dataclass(frozen=True)
@@ -121,7 +130,8 @@ class LogAudit:
     """An audit: its files, and the place of its tables.
 
     `files`: by broker, and of each broker in order; `parts`: their number; `made_by`: the version
-    of fencepost, since another one may judge otherwise.
+    of fencepost, since another one may judge otherwise; `kind`: of the files, request logs or
+    server.log.
     """
 
     place: Place
@@ -129,14 +139,20 @@ class LogAudit:
     options: LogOptions = field(default_factory=LogOptions)
     parts: int = PARTS
     made_by: str = field(default_factory=tool_version)
+    kind: LogKind = LogKind.REQUESTS
 
     @classmethod
     def of(
         cls, place: Place, paths: list[Path], options: LogOptions, parts: int = PARTS
     ) -> LogAudit:
         """Plan an audit of these files.  Raises LogFileError and DatePatternError."""
-        log = RequestLog(
-            [path.resolve() for path in paths],
+        resolved = [path.resolve() for path in paths]
+        kind = LogKind.REQUESTS
+        with suppress(LogFileError):  # a request log without a line of its own is one all the same
+            kind = common_kind(resolved)
+        reader = ServerLog if kind is LogKind.SERVER else RequestLog
+        log = reader(
+            resolved,
             dates=options.dates(),
             skew=dict(options.skew),
             line_limit=options.line_limit,
@@ -146,7 +162,8 @@ class LogAudit:
             for broker, own in log.brokers.items()
             for path in own
         )
-        return cls(place, files, options, parts)
+        kept = LogKind.SERVER if kind is LogKind.SERVER else LogKind.REQUESTS
+        return cls(place, files, options, parts, kind=kept)
 
     @cached_property
     def numbers(self) -> dict[str, list[int]]:
@@ -170,6 +187,8 @@ class LogAudit:
             "parts": self.parts,
             "made_by": self.made_by,
         }
+        if self.kind is not LogKind.REQUESTS:
+            document["kind"] = self.kind.value
         return json.dumps(document, indent=1) + "\n"
 
     @classmethod
@@ -179,17 +198,7 @@ class LogAudit:
         if text is None:
             raise CorpusError(f"{place} holds no {MANIFEST}; give a folder of `corpus audit`")
         kept = manifest(text, place.full(MANIFEST), _KIND, _AuditManifest)
-        return cls(place, kept.files, kept.options, kept.parts, kept.made_by)
-
-
-def file_table(folder: str, number: int) -> str:
-    """Return the name of a file's table."""
-    return f"{folder}/file-{number:06d}.parquet"
-
-
-def part_table(folder: str, number: int) -> str:
-    """Return the name of a part's table."""
-    return f"{folder}/part-{number:06d}.parquet"
+        return cls(place, kept.files, kept.options, kept.parts, kept.made_by, kept.kind)
 
 
 _ROWS_AT_ONCE = 60_000
@@ -198,6 +207,7 @@ _BYTES_AT_ONCE = 1 << 28
 """Bytes of bodies to buffer, where lines are long."""
 
 Cells = tuple[Any, ...]
+_R = TypeVar("_R")
 
 
 @dataclass(frozen=True)
@@ -275,6 +285,7 @@ class ReadLog:
             "last_ms": broker.last_ms if count else None,
             "pauses": pauses,
             "parts": lines.counts,
+            "others": others_rows(log.other_groups, only),
         }
         place.write(file_table("files", number), pa.Table.from_pylist([row], schema=FILES))
         return count
@@ -481,8 +492,6 @@ class PartAudit(Audit):
         return lost_lines
 
 
-_ROWS_A_BATCH = 5_000
-
 DONE_TABLE = "groups"
 """The table of a part that gets its name last: a part with it is done."""
 
@@ -504,14 +513,14 @@ class AuditPart:
     def _audited(self, number: int) -> int:
         judge = PartAudit(self.audit, number)
         with Tables(self.audit.place, number) as tables:
-            operator = OperatorAudit(report=_Rows(tables))
+            report = PartReport(tables)
+            operator = OperatorAudit(report=report)
             for exchange in judge.exchanges():
                 judge.feed(exchange)
                 operator.take(exchange)
-            report = operator.finish(self.until_ms)
+            operator.finish(self.until_ms)
             results = judge.finish()
-            for problem in operator_problems(report):
-                tables.add("problems", msgspec.to_builtins(problem))
+            report.write()
             for result in results.values():
                 tables.add("groups", group_row(result))
                 for violation in result.first_violations:
@@ -519,96 +528,14 @@ class AuditPart:
         return len(results)
 
 
-class Tables:
-    """The tables of a part, written row by row; they appear when the block succeeds."""
-
-    def __init__(self, place: Place, part: int) -> None:
-        self._stack = ExitStack()
-        self._writers = {  # they are closed the other way round: `groups` last
-            name: self._stack.enter_context(place.writing(part_table(name, part), schema))
-            for name, schema in TABLES.items()
-        }
-        self._rows: dict[str, list[dict[str, Any]]] = {name: [] for name in TABLES}
-
-    def add(self, name: str, row: dict[str, Any]) -> None:
-        """Add a row."""
-        rows = self._rows[name]
-        rows.append(row)
-        if len(rows) >= _ROWS_A_BATCH:
-            self._flush(name)
-
-    def _flush(self, name: str) -> None:
-        rows, self._rows[name] = self._rows[name], []
-        if rows:
-            self._writers[name].write_table(pa.Table.from_pylist(rows, schema=TABLES[name]))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        try:
-            for name in TABLES if kind is None else ():
-                self._flush(name)
-        except BaseException:
-            self._stack.__exit__(*sys.exc_info())
-            raise
-        self._stack.__exit__(kind, error, trace)
-
-
-class _Rows(OperatorReport):
-    """A report that writes its rows to tables, and keeps those that problems are made of."""
-
-    def __init__(self, tables: Tables) -> None:
-        super().__init__()
-        self._tables = tables
-        for kept in (self.chains, self.self_fencings, self.static_leaves, self.thrown_out):
-            kept.most = sys.maxsize
-
-    def add(self, row: Row) -> None:
-        """See OperatorReport."""
-        match row:
-            case LifeLine():
-                self._tables.add("life_lines", msgspec.to_builtins(row))
-            case Rebalance():
-                self._tables.add("rebalances", msgspec.to_builtins(row))
-            case Deployment():
-                self._tables.add("deployments", msgspec.to_builtins(row))
-            case NearTimeout():
-                self._tables.add("near_timeouts", msgspec.to_builtins(row))
-            case ThrownOut():
-                self._tables.add("thrown_out", msgspec.to_builtins(row))
-                super().add(row)
-            case _:
-                super().add(row)
-
-
-def group_row(result: GroupResult) -> dict[str, Any]:
-    """Return a result as a row of `log_tables.GROUPS`."""
-    row = result.entry().plain()
-    del row["found"]
-    return row
-
-
-def violation_row(group: str, violation: AuditViolation) -> dict[str, Any]:
-    """Return a violation as a row of `log_tables.VIOLATIONS`."""
-    row = {"group": group, **violation.entry().plain()}
-    allowed = [{**a, "body": json_text(a["body"])} for a in row["allowed"]]
-    return {**row, "allowed": allowed, "observed": json_text(row["observed"])}
-
-
-def json_text(body: Any) -> str:
-    """Return a body as text."""
-    return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
-
-
 @dataclass(frozen=True, slots=True)
 class LogAuditTotals:
-    """The totals of an audit.  `skipped`: reason → number of lines, and the place of the first."""
+    """The totals of an audit.
+
+    `groups_lost`: groups whose last member expired; `unread_lines`: lines about groups that were
+    not understood; `other_groups`: the protocol of groups that are not classic, by name; `skipped`:
+    reason → number of lines, and the place of the first.
+    """
 
     files: int
     lines: int
@@ -617,11 +544,24 @@ class LogAuditTotals:
     outcomes: Counter[str]
     rebalances: int
     problems: int
+    restarts: int
+    expirations: int
+    expirations_for_good: int
+    groups_lost: int
+    loops: int
+    unused_member_ids: int
+    failovers: int
+    unread_lines: int = 0
+    other_groups: dict[str, str] = field(default_factory=dict)
     skipped: dict[str, tuple[int, str]] = field(default_factory=dict)
 
     @property
     def outcome(self) -> str:
-        """The worst of the groups'."""
+        """The worst of the groups'; unknown where lines about groups were not understood."""
+        if self.unread_lines:
+            return UNKNOWN
+        if self.outcomes[UNJUDGED]:
+            return UNJUDGED
         return next((o for o in OUTCOMES if self.outcomes[o]), EXPLAINED)
 
     def to_json(self) -> dict[str, Any]:
@@ -636,7 +576,22 @@ class LogAuditTotals:
             "counts": {outcome: self.outcomes[outcome] for outcome in OUTCOMES},
             "rebalances": self.rebalances,
             "problems": self.problems,
+            **{name: getattr(self, name) for name in _TOTALS},
+            "unread_lines": self.unread_lines,
+            "other_groups": by_protocol(self.other_groups),
         }
+
+
+_TOTALS = (
+    "restarts",
+    "expirations",
+    "expirations_for_good",
+    "groups_lost",
+    "loops",
+    "unused_member_ids",
+    "failovers",
+)
+"""The figures of groups that are added up."""
 
 
 def audit_logs(engine: JobEngine, audit: LogAudit) -> LogAuditTotals:
@@ -651,17 +606,43 @@ def audit_logs(engine: JobEngine, audit: LogAudit) -> LogAuditTotals:
             "(a log that has grown counts as another log); choose another folder"
         )
     place.tidy("")
-    _do(engine, ReadLog(audit), _missing(place, "files", file_table, len(audit.files)))
+    is_server = audit.kind is LogKind.SERVER
+    reader = ReadServerLog(audit) if is_server else ReadLog(audit)
+    _do(engine, reader, _missing(place, "files", file_table, len(audit.files)))
     files = _files(audit)
     lines = pc.fill_null(pc.max(files["until_ms"]), 0).as_py()
     sizes = [sum(of) for of in zip(*files["parts"].to_pylist(), strict=True)]
     missing = _missing(place, DONE_TABLE, part_table, audit.parts)
     missing.sort(key=lambda part: -sizes[part])
-    _do(engine, AuditPart(audit, lines), missing)
+    if is_server:
+        refuse_back(audit)
+    _do(engine, AuditServerPart(audit, lines) if is_server else AuditPart(audit, lines), missing)
+    _write_together(audit)
     return recorded_totals(audit)
 
 
-def _do(engine: JobEngine, job: ReadLog | AuditPart, numbers: list[int]) -> None:
+def _write_together(audit: LogAudit) -> None:
+    """Write the members of any groups that expired at nearly the same time, of all parts."""
+
+    def rows(name: str, kind: type[_R]) -> list[_R]:
+        return [
+            msgspec.convert(row, kind)
+            for part in range(audit.parts)
+            for row in audit.place.read(part_table(name, part)).to_pylist()
+        ]
+
+    expirations = rows("expirations", Expiration)
+    expirations.sort(key=lambda row: (row.at_ms, row.group, row.member_id, row.place))
+    series = map(msgspec.to_builtins, expired_together(expirations, rows("failovers", Failover)))
+    made = pa.Table.from_pylist(list(series), schema=EXPIRED_TOGETHER)
+    audit.place.write("expired_together.parquet", made)
+
+
+def _do(
+    engine: JobEngine,
+    job: ReadLog | AuditPart | ReadServerLog | AuditServerPart,
+    numbers: list[int],
+) -> None:
     done = engine.each(job, numbers)["shard"].to_pylist()
     if sorted(done) != sorted(numbers):
         raise ValueError(f"the engine did {len(done)} of {len(numbers)}")
@@ -691,10 +672,13 @@ def recorded_totals(audit: LogAudit) -> LogAuditTotals:
         lines, first = skipped.get(row["reason"], (0, row["first"]))
         skipped[row["reason"]] = lines + row["lines"], first
     outcomes: Counter[str] = Counter()
-    counts = dict.fromkeys(("rebalances", "problems"), 0)
+    counts = dict.fromkeys(("rebalances", "problems", *_TOTALS), 0)
     for part in range(audit.parts):
+        for figures in place.read(part_table("figures", part)).to_pylist():
+            for name in _TOTALS:
+                counts[name] += int(figures["group_lost" if name == "groups_lost" else name])
         outcomes.update(place.read(part_table("groups", part), ["outcome"])["outcome"].to_pylist())
-        for name in counts:
+        for name in ("rebalances", "problems"):
             with place.opened(part_table(name, part)) as table:
                 counts[name] += table.metadata.num_rows
     return LogAuditTotals(
@@ -704,5 +688,9 @@ def recorded_totals(audit: LogAudit) -> LogAuditTotals:
         outcomes.total(),
         outcomes,
         skipped=skipped,
+        unread_lines=sum(skipped.get(reason, (0, ""))[0] for reason in (UNREAD, UNDATED)),
+        other_groups={
+            row["group"]: row["protocol"] for rows in files["others"].to_pylist() for row in rows
+        },
         **counts,
     )

@@ -59,6 +59,16 @@ LINES = table(
 )
 """The requests of a file that name a group; one about several groups is a row for each."""
 
+EVENTS = table(
+    ("part", pa.int16()),  # as in LINES; one that names no group is a row for each part
+    ("line", pa.int64()),  # from 1
+    ("place", pa.string()),  # FILE:LINE, with the folder where several files have one name
+    ("at_ms", pa.int64()),
+    ("until_ms", pa.int64()),  # the latest time in the file up to here
+    ("words", pa.binary()),  # the message, as JSON
+)
+"""The messages of coordinators in a file of server.log."""
+
 USES = table(("line", pa.int64()), ("answered_ms", pa.int64()), ("connection", pa.string()))
 """Every request of a file: that its connection was there."""
 
@@ -68,6 +78,8 @@ CONNECTIONS = table(("connection", pa.string()), ("first_ms", pa.int64()))
 _AT = pa.struct([("line", pa.int64()), ("at_ms", pa.int64())])
 _PAUSE = pa.struct([("line", pa.int64()), ("since_ms", pa.int64()), ("until_ms", pa.int64())])
 _SKIPPED = pa.struct([("reason", pa.string()), ("lines", pa.int64()), ("first", pa.string())])
+
+_OTHER = pa.struct([("group", pa.string()), ("protocol", pa.string())])
 
 FILES = table(
     ("file", pa.string()),
@@ -81,7 +93,8 @@ FILES = table(
     ("first_ms", pa.int64()),  # of the first answer
     ("last_ms", pa.int64()),  # of the last one
     ("pauses", pa.list_(_PAUSE)),  # times in which the broker said nothing at all
-    ("parts", pa.list_(pa.int64())),  # how many rows of `lines` are of each part
+    ("parts", pa.list_(pa.int64())),  # how many rows of `lines` or `events` are of each part
+    ("others", pa.list_(_OTHER)),  # groups that are not classic
 )
 """A file that was read; `lines` counts all of it, `exchanges` those that were read."""
 
@@ -89,7 +102,7 @@ _UNJUDGED = pa.struct(_columns(UnjudgedSegment))
 
 GROUPS = table(
     ("group", pa.string()),
-    ("outcome", pa.string()),  # explained, violated, unknown
+    ("outcome", pa.string()),  # explained, violated, unknown; of server.log unjudged
     ("reason", pa.string()),  # one sentence
     ("lines", pa.int64()),
     ("judged", pa.int64()),  # of these: held to a known state
@@ -146,6 +159,66 @@ NEAR_TIMEOUTS = THROWN_OUT
 PROBLEMS = table(*_columns(OperatorProblem))
 """Something that is wrong, in sentences."""
 
+RESTARTS = table(*_columns(rows.Restart))
+"""A process that went, and came back as a new member."""
+
+EXPIRATIONS = table(*_columns(rows.Expiration))
+"""A member whose session expired, or that did not join a rebalance in time."""
+
+PENDING_IDS = table(*_columns(rows.PendingId))
+"""A member id that was handed out, and not used."""
+
+LOOPS = table(*_columns(rows.Loop))
+"""One cause of rebalances, or of takeovers, again and again."""
+
+FAILOVERS = table(*_columns(rows.Failover))
+"""A coordinator that read a group."""
+
+CHAINS = table(*_columns(rows.FencingChain))
+"""Processes that took an instance id from each other, in turn."""
+
+SELF_FENCINGS = table(*_columns(rows.SelfFencing))
+"""A process that was fenced by its own later join."""
+
+STATIC_LEAVES = table(*_columns(rows.StaticLeave))
+"""A static member that a LeaveGroup removed."""
+
+EXPIRED_TOGETHER = table(*_columns(rows.ExpiredTogether))
+"""Members of any groups that expired at nearly the same time; of all parts in one table."""
+
+COUNTS = (
+    "rebalances",
+    "rebalancing_total_ms",
+    "failed_rebalances",
+    "deployments",
+    "deployment_restarts",
+    "deployment_rebalances",
+    "replacements",
+    "fenced",
+    "thrown_out",
+    "expirations",
+    "expirations_for_good",
+    "restarts",
+    "loops",
+    "unused_member_ids",
+    "failovers",
+)
+"""The figures that are counts, by the names that Prometheus gets."""
+
+FIGURES = table(
+    ("group", pa.string()),
+    *((name, pa.int64()) for name in COUNTS),
+    ("group_lost", pa.bool_()),  # its last member expired, and none came since
+    ("last_expired_ms", pa.int64()),  # when, if so
+    ("static", pa.int64()),  # members at the end
+    ("dynamic", pa.int64()),
+    ("rebalancing_ms", pa.int64()),  # start of a rebalance that was not over
+    ("kind", pa.string()),  # consumers, Connect workers, Streams threads
+    ("library", pa.string()),  # the client library, "" where it is not shown
+    ("unshown", _WORDS),  # kinds of problems that the log can't show
+)
+"""The figures of a group; null: the log can't show it."""
+
 TABLES = {
     "groups": GROUPS,
     "violations": VIOLATIONS,
@@ -155,5 +228,14 @@ TABLES = {
     "thrown_out": THROWN_OUT,
     "near_timeouts": NEAR_TIMEOUTS,
     "problems": PROBLEMS,
+    "restarts": RESTARTS,
+    "expirations": EXPIRATIONS,
+    "pending_ids": PENDING_IDS,
+    "loops": LOOPS,
+    "failovers": FAILOVERS,
+    "chains": CHAINS,
+    "self_fencings": SELF_FENCINGS,
+    "static_leaves": STATIC_LEAVES,
+    "figures": FIGURES,
 }
 """The tables of an audit, a file of each for every part."""

@@ -10,13 +10,13 @@ from support.small_corpus import RECIPE, made
 
 from fencepost.traces.pipeline.corpus.corpus import FORMAT, ITEMS, STEP, TRACES, TURN, VERDICTS
 from fencepost.traces.pipeline.logs.metrics import CAUSES, GROUP_DAYS, SUMS
-from fencepost.traces.pipeline.storage.log_tables import TABLES
+from fencepost.traces.pipeline.storage.log_tables import EXPIRED_TOGETHER, TABLES
 
 MEASURED = set(SUMS) - set(CAUSES.values())  # causes are told as such
 PAGES = (ROOT / "docs/contributors/pipeline.md", ROOT / "docs/operators/many-logs.md")
 
 
-LOGS = (*TABLES.values(), pa.schema(GROUP_DAYS.field(name) for name in MEASURED))
+LOGS = (*TABLES.values(), EXPIRED_TOGETHER, pa.schema(GROUP_DAYS.field(name) for name in MEASURED))
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_every_file_says_its_version(tmp_path: Path) -> None:
                 "group:string instance_id:string member_id:string"
                 " process:struct<client_id: string, host: string> from_ms:int64 begins:bool"
                 " until_ms:int64 end:string by:struct<client_id: string, host: string>"
-                " fenced_ms:int64 place:string"
+                " fenced_ms:int64 place:string away_ms:int64 session_ms:int64"
             ),
         ),
         (

@@ -20,7 +20,8 @@ from fencepost.traces.pipeline.logs.metrics import (
     measure_logs,
     metrics_page,
 )
-from fencepost.traces.pipeline.logs.part_audit import LogAudit, audit_logs, part_table
+from fencepost.traces.pipeline.logs.part_audit import LogAudit, audit_logs
+from fencepost.traces.pipeline.logs.part_tables import part_table
 from fencepost.traces.pipeline.storage.location import Place
 
 LOG = TESTS / "traces" / "request_logs" / "kafka-4.3.0.log.gz"

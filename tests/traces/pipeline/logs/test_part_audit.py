@@ -25,8 +25,8 @@ from fencepost.traces.pipeline.logs.part_audit import (
     LogAudit,
     ReadLog,
     audit_logs,
-    part_table,
 )
+from fencepost.traces.pipeline.logs.part_tables import part_table
 from fencepost.traces.pipeline.storage.location import CorpusError, Place
 from fencepost.traces.pipeline.storage.log_tables import TABLES, VERSION
 
