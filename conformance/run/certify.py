@@ -593,12 +593,14 @@ class OpenTarget:
         return replace(result, outcome=Outcome.UNKNOWN, message=why)
 
     def _goes_on(self, case: Plan, verdict: Verdict, recording: Recording) -> bool:
-        """Tell if a case goes on behind a deviation: not where that is listed."""
+        """Tell if a case goes on behind a deviation: not where that alone is listed for it."""
         observed = signature(verdict, recording)
         result = CaseResult(
             case, Outcome.FAIL, case.level, "", observed, verdict=verdict, recording=recording
         )
-        return not self._listed.covers(case.id, result.listed_rules(self._revision), observed)
+        if self._listed.general(result.listed_rules(self._revision), observed) is not None:
+            return False
+        return not self._listed.is_all_of(case.id, observed)
 
     def _is_proved(self, result: CaseResult) -> bool:
         """Return True for a violation that nothing but the target explains."""

@@ -143,9 +143,13 @@ def wrong_field(difference: str, names: Names) -> WrongField | None:
 
 
 def _literal(text: str) -> str:
-    """Return a value that Python wrote, as JSON writes it; other text stays."""
+    """Return a value that Python wrote, as JSON writes it; other text stays.
+
+    An id that the model made up is no value.
+    """
     try:
-        return json.dumps(ast.literal_eval(text), ensure_ascii=False)
+        value = ast.literal_eval(text)
+        return NEW_ID if value == NEW_ID else json.dumps(value, ensure_ascii=False)
     except (ValueError, SyntaxError, TypeError):
         return text
 

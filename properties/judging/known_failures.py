@@ -162,10 +162,10 @@ class ListedFailures:
         looks = (_look(rule, observed) for rule in rules)
         return next((self._anywhere[look] for look in looks if look in self._anywhere), None)
 
-    def covers(self, case: str, rules: Iterable[str], observed: str) -> bool:
-        """Tell if a failure of a case is listed, for the case or for all."""
-        own = any(entry.covers(observed) for entry in self.own(case))
-        return own or self.general(rules, observed) is not None
+    def is_all_of(self, case: str, observed: str) -> bool:
+        """Tell if a failure is all that is listed for a case, and is there each time."""
+        own = self.own(case)
+        return bool(own) and all(e.covers(observed) and not e.intermittent for e in own)
 
 
 def _look(rule: str, observed: str) -> tuple[str, str]:

@@ -249,7 +249,8 @@ def apply(
     A result that is unknown, unsupported or skipped stays, since it says nothing about the list.
     There is one exception: a failure that its entry calls intermittent is known, too, where the
     case is unknown because it did not fail each time.  A case that is listed by the deviation
-    behind which it went on fails as listed, and so does one that fails behind a listed one.
+    behind which it went on fails as listed, and so does one that fails behind a listed one, unless
+    that failure is listed, too.  Behind a deviation that is there now and then a case may pass.
     """
     listed = ListedFailures(known)
     # A steady failure says best what the cause is; an intermittent one may have more to it.
@@ -260,9 +261,12 @@ def apply(
         entries = listed.own(result.case.id)
         before = result.without_going_on()
         if before is not result:
-            is_own = any(map(before.is_covered_by, entries))
+            is_own = any(e for e in entries if not e.intermittent and before.is_covered_by(e))
+            fails = result.outcome is Outcome.FAIL
             as_listed = applied(before)
-            if is_own or (result.outcome is Outcome.FAIL and as_listed.known is not None):
+            if not (fails and any(map(result.is_covered_by, entries))) and (
+                is_own or (fails and as_listed.known is not None)
+            ):
                 return as_listed
         if isinstance(result, CaseResult) and result.outcome is Outcome.FAIL and result.violation:
             names = departures_in(result.attribution(revision).cause)

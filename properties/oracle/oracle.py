@@ -95,6 +95,7 @@ three times at the same request."""
 
 _SYNCS = "the leader's SyncGroup comes"
 _JOIN = "all members join"
+_PENDING = " and no id is pending"
 
 
 def wait_of(
@@ -132,7 +133,8 @@ def wait_of(
         point = join_phase_point(group, Trigger.CHECK)
         phases = search.machine.revision.tables["join phase"]
         rule = next(again, None) or phases.decide(point).id
-    return Wait(rule, timer.earliest, _JOIN if group.delay is None else "")
+    unless = _JOIN + (_PENDING if group.pending else "")
+    return Wait(rule, timer.earliest, unless if group.delay is None else "")
 
 
 def phase_timer(group: Group) -> Timer | None:

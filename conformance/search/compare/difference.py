@@ -345,7 +345,7 @@ def _rule(result: CaseResult, revision: Revision) -> str:
     return "" if rule is None else rule.id
 
 
-_LISTED = ("kafka", "kfake", "mock", "nafka", "rivine", "tansu")
+_LISTED = ("kafka", "kfake", "mock", "nafka", "rivine", "seaweedfs", "tansu")
 """Targets of which a list of known failures is shipped."""
 
 

@@ -147,6 +147,43 @@ def test_a_case_does_not_go_on_behind_a_deviation_that_is_listed(*, is_general: 
     assert known.outcome is Outcome.KNOWN_FAILURE
 
 
+def listed_as(result: CaseResult, why: str, *, intermittent: bool = False) -> KnownFailure:
+    rule = result.broken(KAFKA_4) or ""
+    return KnownFailure("liar", "*", result.case.id, rule, result.observed, why, "", intermittent)
+
+
+def test_a_case_goes_on_to_what_else_is_listed_for_it() -> None:
+    own, both = certified(liar(MASKS, "zombie-heartbeats"), (OWN, ZOMBIE)).results
+    assert both.before is not None
+    entries = [
+        listed_as(own, "followers assign"),
+        listed_as(both.before, "busy", intermittent=True),
+        listed_as(both, "zombies beat"),
+    ]
+    options = replace(BEHIND, listed=lambda _: entries)
+    again = certified(liar(MASKS, "zombie-heartbeats"), (OWN, ZOMBIE), options).results
+    _, known = apply(again, entries, KAFKA_4)
+    assert (known.outcome, known.known) == (Outcome.KNOWN_FAILURE, entries[2])
+    # Where a busy machine lets nothing be shown behind the deviation, that is known, too.
+    _, known = apply([own, both.before], entries, KAFKA_4)
+    assert (known.outcome, known.known) == (Outcome.KNOWN_FAILURE, entries[1])
+
+
+def test_a_case_may_pass_behind_what_is_listed_as_there_now_and_then() -> None:
+    own, zombie = certified(liar(MASKS), (OWN, ZOMBIE)).results
+    assert zombie.before is not None
+    entries = [
+        listed_as(own, "followers assign"),
+        listed_as(zombie.before, "busy", intermittent=True),
+    ]
+    options = replace(BEHIND, listed=lambda _: entries)
+    again = certified(liar(MASKS), (OWN, ZOMBIE), options).results
+    assert [r.outcome for r in apply(again, entries, KAFKA_4)] == [
+        Outcome.KNOWN_FAILURE,
+        Outcome.PASS,
+    ]
+
+
 def test_an_id_that_only_the_leader_was_told_of_is_that_of_its_own_join() -> None:
     case_id = "JOIN-STATIC-EMPTY-STABLE/restart-of-a-follower"
     (result,) = certified(liar("initial-delay-not-extended"), (case_id,)).results

@@ -98,6 +98,7 @@ def test_a_sync_says_which_protocol_it_names_if_it_is_not_the_usual_one() -> Non
         ("protocolType None instead of 'consumer'", ("protocolType", "null", '"consumer"')),
         ("generationId 2 instead of 1", ("generationId", "2", "1")),
         ("members[0].memberId 'a-1' instead of ''", ("members[0].memberId", '"A1"', '""')),
+        (r"memberId '' instead of '\x00new-1'", ("memberId", '""', "a new id")),
         (
             "topics[t-0].errorCode UNKNOWN_MEMBER_ID instead of ILLEGAL_GENERATION",
             ("topics[t-0].errorCode", "UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION"),

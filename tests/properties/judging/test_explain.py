@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from support.places import ROOT
 from support.runs import KAFKA_4, Lie, about, entries, entry, honest, run, two_in_generation_2
+from support.tcp.over_tcp import catalogue
 
 from fencepost.conformance.cases.case_registry import Entry, Registry
 from fencepost.conformance.cases.script import Script
@@ -112,6 +113,13 @@ INSTEAD = [
     'Instead it was answered NONE, assignment "other" (assignment "other" instead of "A1"). ',
     "Instead it was answered NONE, generation 2, leads [A1] (members [A1] instead of [A1, B1]). ",
 ]
+
+
+def test_a_wait_for_an_id_that_was_handed_out_is_named() -> None:
+    case = catalogue()["JOIN-DYNAMIC-EMPTY/pending-id-holds-up-a-rebalance"]
+    recording, verdict = run(case, "mutant:pending-does-not-block", honest)
+    said = explain(verdict, recording, KAFKA_4).sentence
+    assert " should have waited for its answer until all members join and no id is pending" in said
 
 
 @pytest.mark.parametrize(

@@ -32,10 +32,18 @@ TARGETS = (
     "kafka:4.3.0*3",
     "kfake",
     "tansu",
+    "seaweedfs",
     "rivine",
     "nafka",
 )
-TOOLS = {"kafka": ("java", "mvn"), "kfake": ("go",), "tansu": (), "rivine": ("cargo",), "nafka": ()}
+TOOLS = {
+    "kafka": ("java", "mvn"),
+    "kfake": ("go",),
+    "tansu": (),
+    "seaweedfs": ("go",),
+    "rivine": ("cargo",),
+    "nafka": (),
+}
 MOST_S = 1800
 """tansu answers each sync of a stranger after 5 s, and one case has dozens of them."""
 MOST_CASES = 3
