@@ -57,13 +57,18 @@ async def find_java(least: int) -> str:
     """Return a Java of at least this version.  Raises TargetUnavailableError."""
     remedy = f"install a JDK or JRE, version {least} or later (Debian: openjdk-17-jre-headless)"
     java = find_tool("java", remedy)
-    output = await run_tool([java, "-version"], _VERSION_S, Path.cwd())
+    output = await java_release(java)
     match = re.search(r'version "(?:1\.)?(\d+)', output)
     if match is None:
         raise TargetUnavailableError(f"{java} doesn't tell its version ({output!r}): {remedy}")
     if int(match[1]) < least:
         raise TargetUnavailableError(f"{java} is Java {match[1]}: {remedy}")
     return java
+
+
+async def java_release(java: str) -> str:
+    """Return what a Java tells of its version.  Raises TargetUnavailableError."""
+    return await run_tool([java, "-version"], _VERSION_S, Path.cwd())
 
 
 _PYTHONS = 20

@@ -22,7 +22,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from fencepost.conformance.runtime.toolchain.child import Child, Server, free_ports
@@ -38,6 +39,7 @@ from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.targets.brokers.kafka_jvm import (
     DataTemplate,
     SharedJvm,
+    class_archive,
     compiled,
     java_command,
     new_kafka_id,
@@ -56,6 +58,7 @@ from fencepost.model.coordinator import CONFIG_DEFAULTS, MOVES, codes_in
 from fencepost.model.messages.errors import MOVING, Error, error_name
 from fencepost.properties.departures.known_departures import coordinator_of
 from fencepost.traces.files.bounded import last_bytes
+from fencepost.traces.files.text_files import temporary_folder
 
 HOST = "127.0.0.1"
 _NEVER_MS = 10 * 365 * 24 * 60 * 60 * 1000
@@ -172,7 +175,7 @@ class KafkaBroker:
     `ports`: its own and the controller's (or ZooKeeper's), where other nodes must know them, and
     then `cluster_id` too; None: any that are free.  `request_log`: an absolute path, where each
     request that it answers is added.  `jvm`: where it runs beside others, which can't be killed;
-    None: in a process of its own.  `template`: of the data of a node.
+    None: in a process of its own.  `template`: of the data of a node.  `flags`: of its JVM.
     """
 
     def __init__(
@@ -187,10 +190,12 @@ class KafkaBroker:
         request_log: Path | None = None,
         jvm: SharedJvm | None = None,
         template: DataTemplate | None = None,
+        flags: Sequence[str] = (),
     ) -> None:
         self.version = version
         self.log = log
         self._jvm = jvm
+        self._flags = flags
         self._template = template or DataTemplate(folder / "template")
         self._folder = folder
         self._extra = properties
@@ -213,7 +218,7 @@ class KafkaBroker:
         jars = await class_path(self.version)
         logging = self._folder / "log4j.properties"
         logging.write_text(logging_properties(self._request_log), encoding="utf-8")
-        self._java = java_command(java, jars, logging)
+        self._java = java_command(java, jars, logging, flags=self._flags)
         for attempt in range(1, _ATTEMPTS + 1):
             await self._set_up()
             try:
@@ -350,7 +355,7 @@ _ANY_GROUP = "fencepost-moved"
 class KafkaCluster:
     """Nodes that are brokers and controllers at once; `start` first, `end` last.
 
-    `properties`: of each node.  `jvm`, `template`: as a broker's.
+    `properties`: of each node.  `jvm`, `template`, `flags`: as a broker's.
     """
 
     def __init__(
@@ -362,6 +367,7 @@ class KafkaCluster:
         *,
         jvm: SharedJvm | None = None,
         template: DataTemplate | None = None,
+        flags: Sequence[str] = (),
     ) -> None:
         ports = free_ports(2 * version.nodes)
         pairs = list(zip(ports[: version.nodes], ports[version.nodes :], strict=True))
@@ -385,6 +391,7 @@ class KafkaCluster:
                 cluster_id=cluster_id,
                 jvm=jvm,
                 template=template,
+                flags=flags,
             )
 
     @property
@@ -510,6 +517,7 @@ class KafkaTarget(StartedTarget):
         self._request_log = request_log
         self._jvm: SharedJvm | None = None
         self._template: DataTemplate | None = None
+        self._flags: tuple[str, ...] = ()
 
     @property
     def aliases(self) -> frozenset[str]:
@@ -543,6 +551,7 @@ class KafkaTarget(StartedTarget):
             request_log=request_log,
             jvm=None if alone else self._jvm,
             template=self._template,
+            flags=self._flags,
         )
         stack.push_async_callback(broker.end)
         await broker.start()
@@ -563,9 +572,26 @@ class KafkaTarget(StartedTarget):
             return None
         logging = place.folder / "log4j.properties"
         logging.write_text(logging_properties(None), encoding="utf-8")
-        jars = [program, *await class_path(self.version)]
-        command = java_command(java, jars, logging, has_many=True)
-        jvm = await SharedJvm.start(command, place.folder, place.log)
+        # An archive fits a class path that begins as that of its training does.
+        jars = [*await class_path(self.version), program]
+
+        async def start(folder: Path, log: Path, flags: Sequence[str]) -> SharedJvm:
+            command = java_command(java, jars, logging, has_many=True, flags=flags)
+            return await SharedJvm.start(command, folder, log)
+
+        async def train(folder: Path, flags: Sequence[str]) -> None:
+            with temporary_folder() as own:
+                jvm = await start(own, folder / "training.log", flags)
+                one = replace(self.version, nodes=1)
+                broker = KafkaBroker(one, own, jvm.log, {}, jvm=jvm, template=self._template)
+                try:
+                    await broker.start()
+                    await jvm.halt()
+                finally:
+                    await jvm.end()
+
+        self._flags = await class_archive(self.version.release, java, train)
+        jvm = await start(place.folder, place.log, self._flags)
         place.stack.push_async_callback(jvm.end)
         return jvm
 
@@ -580,6 +606,7 @@ class KafkaTarget(StartedTarget):
             *(self.version, place.folder, self._log(place), properties),
             jvm=self._jvm,
             template=self._template,
+            flags=self._flags,
         )
         place.stack.push_async_callback(cluster.end)
         await cluster.start()

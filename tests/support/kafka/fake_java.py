@@ -22,7 +22,8 @@ def made(
 ) -> Path:
     """A JAVA_HOME; `pids` in it holds the process ids of brokers, one a line.
 
-    With a compiler, what runs many servers in one process has a process for each below it.
+    With a compiler, what runs many servers in one process has a process for each below it.  It
+    ends, with an archive of its classes where that is wanted, when its FIFO is closed.
     """
     script = f"""\
         #!{sys.executable}
@@ -40,6 +41,10 @@ def made(
                 pathlib.Path(file + ".ended").write_text(f"exit with status {{code}}")
             for line in open(sys.argv[-1]):
                 threading.Thread(target=run, args=line.split()).start()
+            for row in sys.argv:
+                if row.startswith("-XX:ArchiveClassesAtExit="):
+                    pathlib.Path(row.partition("=")[2]).write_text("classes")
+            os._exit(0)
         if "kafka.tools.StorageTool" in sys.argv:
             rows = pathlib.Path(sys.argv[-1]).read_text().splitlines()
             data = pathlib.Path(dict(row.split("=", 1) for row in rows)["log.dirs"])
@@ -90,7 +95,7 @@ def arguments(home: Path) -> list[str]:
 
 
 def brokers(home: Path) -> list[int]:
-    """The process ids of the brokers that were started."""
+    """The process ids of the brokers that were started, among them the one that trains."""
     file = home / "pids"
     return [int(row) for row in file.read_text(encoding="utf-8").split()] if file.exists() else []
 

@@ -14,7 +14,7 @@ import java.util.Arrays;
  *
  * <p>The argument is a FIFO. Each of its lines has a class, a tab, and a file of properties, its
  * argument. When a server ends, by itself or since it can't start, `FILE.ended` says how, and the
- * others go on.
+ * others go on. When the FIFO is closed, the JVM ends.
  */
 public final class KafkaServers {
     /** Kafka's class that ends its process: up to 4.3, and since 4.4. */
@@ -32,6 +32,8 @@ public final class KafkaServers {
                 new Thread(() -> run(words[0], words[1]), words[1]).start();
             }
         }
+        // Not exit(): the servers would be shut down one after the other, which nobody needs.
+        Runtime.getRuntime().halt(0);
     }
 
     private static void run(String main, String file) {

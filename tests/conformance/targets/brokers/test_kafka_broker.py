@@ -113,13 +113,13 @@ async def test_brokers_that_are_not_killed_share_a_process(home: Path, tmp_path:
     needs = [ScopeNeeds(settings={"group.max.size": 3}), ScopeNeeds(restarts=True)]
     async with KafkaTarget(VERSION, logs=tmp_path / "logs") as target:
         await target.prepare(needs)
-        first, other, killed = fake_java.brokers(home)
+        trained, first, other, killed = fake_java.brokers(home)
         runs = [row for row in fake_java.arguments(home) if "kafka.Kafka" in row]
     shared = [row for row in fake_java.arguments(home) if "KafkaServers" in row]
-    assert len(shared) == 1
+    assert len(shared) == 2
     assert sum("-Xmx512m" in row for row in runs) == 1  # the one for failovers has its own
     assert sum("StorageTool" in row for row in fake_java.arguments(home)) == 1
-    assert all(map(is_gone, (first, other, killed)))
+    assert all(map(is_gone, (trained, first, other, killed)))
     names = {path.name for path in (tmp_path / "logs").iterdir()}
     assert names == {"kafka-4.3.0-broker.log", "kafka-4.3.0-failover.log"}
 
@@ -130,6 +130,28 @@ async def test_the_program_of_a_shared_process_is_compiled_once(home: Path, tmp_
         async with KafkaTarget(VERSION, logs=tmp_path / "logs"):
             pass
     assert (home / "bin" / "javac.runs").read_text().splitlines() == ["javac"]
+
+
+async def test_the_classes_of_a_release_are_archived_once(home: Path, tmp_path: Path) -> None:
+    fake_java.made(home, has_compiler=True)
+    for _ in range(2):
+        async with KafkaTarget(VERSION) as target:
+            await target.prepare([ScopeNeeds(restarts=True)])
+    (file,) = (tmp_path / "cache" / "kafka-classes").glob("4.3.0-*/classes.jsa")
+    rows = [row for row in fake_java.arguments(home) if "StorageTool" not in row]
+    trains, *shared = [row for row in rows if "KafkaServers" in row]
+    failovers = [row for row in rows if "-Xmx512m" in row]
+    assert "-XX:ArchiveClassesAtExit=" in trains
+    assert (len(shared), len(failovers)) == (2, 2)
+    assert all(f"-XX:SharedArchiveFile={file} " in row for row in (*shared, *failovers))
+
+
+async def test_a_java_that_archives_nothing_is_no_fault(home: Path) -> None:
+    java = fake_java.made(home, has_compiler=True) / "bin" / "java"
+    java.write_text(java.read_text().replace("-XX:ArchiveClassesAtExit=", "-XX:Unknown="))
+    async with KafkaTarget(VERSION):
+        pass
+    assert not any("SharedArchiveFile" in row for row in fake_java.arguments(home))
 
 
 async def test_a_broker_that_dies_beside_others_says_why(home: Path, tmp_path: Path) -> None:
@@ -143,7 +165,7 @@ async def test_a_broker_that_dies_beside_others_says_why(home: Path, tmp_path: P
 async def test_a_broker_with_a_request_log_has_a_process(home: Path, tmp_path: Path) -> None:
     fake_java.made(home, has_compiler=True)
     async with KafkaTarget(VERSION, request_log=tmp_path / "requests.log"):
-        (run,) = [row for row in fake_java.arguments(home) if "kafka.Kafka" in row]
+        _, run = [row for row in fake_java.arguments(home) if "kafka.Kafka" in row]
     assert "-Xmx512m" in run
 
 
