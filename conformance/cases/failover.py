@@ -204,7 +204,7 @@ def sessions_restart(s: Script) -> None:
     """After a failover every member has a whole session timeout again."""
     s.says("B1", session=Ms("three ticks"))
     s.stable("A1", "B1")
-    s.pause("two ticks")
+    s.pause("tick of time")  # all other failovers wait for this one
     s.restart()
     s.pause("two ticks")  # a broker may have read its groups long before it can be asked again
     s.beat("B1")

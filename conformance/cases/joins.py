@@ -381,7 +381,7 @@ def dynamic_member_never_becomes_static(s: Script) -> None:
     s.stable("a")
     s.join("a", instance="X", wait=True)
     s.beat("a")
-    s.join("X1", protocols=RANGE)
+    s.join("X1", protocols=RANGE, settle=True)
     s.join("a", wait=("a", "X1"))
 
 

@@ -219,7 +219,7 @@ def members_of_another_generation_transact(s: Script) -> None:
     for who in ("A1", "b"):
         s.transact(who, offset=5, generation=GenerationOf(who, plus=-1))
         s.transact(who, offset=6, generation=GenerationOf(who, plus=4))
-    s.preparing("A1", "b")
+    s.enter("n", settle=True)
     s.transact("A1", offset=7, generation=GenerationOf("A1", plus=1))
     s.join("A1", "b", wait=("A1", "b", "n"))
     s.transact("A1", offset=8, generation=GenerationOf("A1", plus=-1))

@@ -20,6 +20,8 @@ case = CASES.case
 _COMMITS = ("COMMIT-STABLE", "COMMIT-ILLEGAL-GENERATION", "COMMIT-UNKNOWN-MEMBER")
 
 _JOINS = range(10)
+_FORMS = (0, 2, 5, 6, 7, 9)
+"""A version of each form that JoinGroup's answer has."""
 
 
 def _versions(versions: Iterable[int]) -> Iterable[dict[str, Any]]:
@@ -129,14 +131,15 @@ def fenced_joins_in_every_version(s: Script) -> None:
 def removed_joins_in_every_version(s: Script) -> None:
     """A join that waits is told that its member was removed in the form of its version."""
     s.stable("b", "c")
-    for fields in _versions(_JOINS):
-        s.enter("d", wait=False, settle=True)
-        s.join("b", "c", wait=("b", "c", "d"))
-        s.synced("b", "c", "d")
+    for who, fields in zip("defghi", _versions(_FORMS), strict=True):
+        s.enter(who, wait=False, settle=True)
         s.join("b", settle=True)
-        s.join("d", settle=True, **fields)
-        s.leave("admin", (IdOf("d"), None))
-        s.wait("d")
+        s.join("c", wait=("b", "c", who))
+        s.synced("b", "c", who)
+        s.join("b", settle=True)
+        s.join(who, settle=True, **fields)
+        s.leave("admin", (IdOf(who), None))
+        s.wait(who)
         s.join("c", wait=("b", "c"))
         s.synced("b", "c")
 

@@ -2,8 +2,8 @@
 
 A failure that the network link may cause must repeat (link_faults.py).  The repeats run side by
 side, each in groups of its own, and begin some seconds apart: a stall of the link or the target
-meets them at different requests.  After a failure all that are missing begin.  A case that fails
-by lateness according to a list begins them while its first attempt runs, if that takes long.
+meets them at different requests.  After a failure all that are missing begin.  A case of which a
+list has failures begins them while its first attempt runs, if that takes long.
 
 An attempt that is not needed is cancelled.  But one that shows a violation which no link explains
 counts, whatever came before it.

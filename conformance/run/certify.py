@@ -422,9 +422,15 @@ class OpenTarget:
         entries = list(entries)
         plans = {entry.id: self._plan(entry, self.config) for entry in entries}
         times = times_for(self.config, lag_ms=self.lag_ms, session_ms=self._target.hints.session_ms)
-        longest_first = sorted(entries, key=lambda e: -pauses_ms(plans[e.id], times))
+
+        def urgency(entry: Entry) -> tuple[bool, int]:
+            plan = plans[entry.id]
+            return plan.restarts, pauses_ms(plan, times)
+
+        # A failover begins when all its cases wait for it, so these come before the longest.
+        in_turn = sorted(entries, key=urgency, reverse=True)
         # What may end the one broker there is comes after all else, and one by one.
-        risky = [e for e in longest_first if plans[e.id].isolated and self._shares_end]
+        risky = [e for e in in_turn if plans[e.id].isolated and self._shares_end]
         async with asyncio.TaskGroup() as group:
             if isinstance(self._target, Configurable):
                 needs = [
@@ -435,7 +441,7 @@ class OpenTarget:
                 group.create_task(self._target.prepare(needs))  # cases begin when theirs is up
             cases = {
                 entry.id: group.create_task(self._case(entry))
-                for entry in longest_first
+                for entry in in_turn
                 if entry not in risky
             }
         done = {entry_id: case.result() for entry_id, case in cases.items()}
@@ -536,7 +542,7 @@ class OpenTarget:
         further = FurtherAttempts(partial(self._attempt, entry, case, way), self._places)
         async with further:
             is_first_way = refused_step is None
-            if self._control is not None and is_first_way and entry.id in self._listed.late:
+            if self._control is not None and is_first_way and self._listed.may_cover(entry.id):
                 further.begin(REQUIRED_REPEATS - 1)
             return await self._tried(entry, case, way, further, refused_step)
 

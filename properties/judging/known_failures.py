@@ -154,6 +154,10 @@ class ListedFailures:
         """Return the entries of a case."""
         return self._own.get(case, [])
 
+    def may_cover(self, case: str) -> bool:
+        """Tell if a failure of a case can be listed: for the case, or for all."""
+        return case in self._own or bool(self._anywhere)
+
     def general(self, rules: Iterable[str], observed: str) -> KnownFailure | None:
         """Return the entry for a failure that is known in all cases, or None.
 

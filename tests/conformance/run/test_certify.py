@@ -184,6 +184,29 @@ async def test_a_pass_with_lag_that_hides_a_listed_lateness_is_tried_again(
 
 
 @at_once
+async def test_repeats_of_a_long_case_begin_early_where_a_list_may_cover_it() -> None:
+    async def attempts(case: str, *, anywhere: bool) -> int:
+        entry = KnownFailure("t", "*", case, "R", "b Heartbeat: NONE", "why", "", anywhere=anywhere)
+        target = RealClockTarget()
+        certificate = await certified(target, SILENT, NO_GROUP, listed=lambda _: [entry])
+        assert [r.outcome for r in certificate.results] == [Outcome.PASS] * 2
+        assert target.scopes.count(NO_GROUP) == 1  # it is over before they begin
+        return target.scopes.count(SILENT)
+
+    assert await attempts(SILENT, anywhere=False) > 1
+    assert await attempts(NO_GROUP, anywhere=True) > 1
+    assert await attempts(NO_GROUP, anywhere=False) == 1
+
+
+async def test_cases_with_a_failover_begin_first() -> None:
+    """All of them wait for each other, and longer than any timeout."""
+    restart = "FAILOVER-STABLE/stable-group-survives"
+    target = LyingTarget()
+    await certified(target, NO_GROUP, SILENT, restart)
+    assert target.scopes == ["hello", restart, SILENT, NO_GROUP]
+
+
+@at_once
 async def test_a_clock_that_runs_is_watched_in_scopes_of_its_own() -> None:
     target = RealClockTarget()
     await certified(target, NO_GROUP)
