@@ -582,8 +582,8 @@ class KafkaTarget(StartedTarget):
         async def train(folder: Path, flags: Sequence[str]) -> None:
             with temporary_folder() as own:
                 jvm = await start(own, folder / "training.log", flags)
-                one = replace(self.version, nodes=1)
-                broker = KafkaBroker(one, own, jvm.log, {}, jvm=jvm, template=self._template)
+                version = replace(self.version, nodes=1)
+                broker = KafkaBroker(version, own, jvm.log, {}, jvm=jvm, template=self._template)
                 try:
                     await broker.start()
                     await jvm.halt()
