@@ -20,7 +20,7 @@ from fencepost.model.revision import Revision
 from fencepost.model.table.expr import Point
 from fencepost.model.table.shared_features import Availability
 from fencepost.model.table.table import Rule, TableError
-from fencepost.model.work import Effect, Incoming, Outcome, Span, Timer, W, Work
+from fencepost.model.work import CLEANUP, Effect, Incoming, Outcome, Span, Timer, W, Work
 
 if TYPE_CHECKING:
     from fencepost.model.history.events import Disturbance
@@ -105,6 +105,17 @@ class Machine:
         if self.config["offsets.retention.check.interval.ms"] is None:
             return False
         return self.protocol.is_unused(group)
+
+    def cleaned(self, group: Any) -> tuple[Timer, ...]:
+        """Return the timers that a pass of the cleaner may let expire, each from its `earliest` on.
+
+        `cleanup` removes an unused group; `retention` removes offsets of a topic, the subject, or
+        keeps them.  There are none where `offsets.retention.check.interval.ms` is None.
+        """
+        if self.config["offsets.retention.check.interval.ms"] is None:
+            return ()
+        unused = (Timer(CLEANUP, "", 0, 0),) if self.may_clean(group) else ()
+        return (*unused, *self.protocol.retentions(group))
 
     def _finished(self, works: Iterable[Work[Any]]) -> tuple[Outcome, ...]:
         return self._distorted(tuple(work.outcome() for work in works))

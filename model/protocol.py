@@ -50,8 +50,8 @@ class Protocol(Generic[G, W]):
     group is without it already); `failover`: for a group that exists, or None; `operations`: the
     type of an event → an operator's action on a group, or None.
 
-    `is_unused`: returns True if the coordinator may clean a group up.  `writes`: step → the write
-    that precedes it.
+    `is_unused`: returns True if the coordinator may clean a group up.  `retentions`: returns the
+    ends of the retentions of what a group stores.  `writes`: step → the write that precedes it.
     """
 
     name: str
@@ -68,4 +68,5 @@ class Protocol(Generic[G, W]):
     failover: Callable[[Machine, G | None, W], Iterable[W]]
     operations: Mapping[type[Disturbance], Callable[[Machine, G | None, W, Any], Iterable[W]]]
     is_unused: Callable[[G], bool]
+    retentions: Callable[[G], tuple[Timer, ...]] = lambda _: ()
     writes: Mapping[Enum, Write[W]] = field(default_factory=dict)

@@ -52,11 +52,19 @@ Difference = SetRule | DropRule
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gate:
-    """A behaviour that came with a release, and the differences that hold before that release."""
+    """A behaviour that came with a release, and the differences that hold before that release.
+
+    `lacking`: later releases without it, of which another patch has it.
+    """
 
     since: Release
     about: str
     before: tuple[Difference, ...]
+    lacking: frozenset[Release] = frozenset()
+
+    def is_ahead(self, version: Release) -> bool:
+        """Return True if a release, with its patch number, doesn't have it yet."""
+        return version < self.since or version in self.lacking
 
 
 @dataclass(frozen=True, slots=True, eq=False)

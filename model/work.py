@@ -13,8 +13,8 @@ import msgspec
 
 from fencepost.model.messages.shapes import Message
 
-CLEANUP = "cleanup"
-"""Kind of a timer that no group holds: see `Machine.may_clean`."""
+CLEANUP, RETENTION = "cleanup", "retention"
+"""Kinds of timers that no group holds: see `Machine.cleaned`."""
 
 
 class Timer(NamedTuple):

@@ -115,7 +115,7 @@ AREAS: Mapping[str, tuple[str, ...]] = {
     "offsets": ("COMMIT-", "TXN-COMMIT-", "FETCH-", "OFFSET-DELETE-"),
     "describe, list": ("DESCRIBE-", "LIST-", "DELETE-"),
     "sessions": ("SESSION-",),
-    "failovers, cleanup": ("FAILOVER-", "TOPICS-DELETED", "CLEANUP-"),
+    "failovers, cleanup": ("FAILOVER-", "TOPICS-DELETED", "CLEANUP-", "RETENTION-"),
 }
 """Areas of the protocol, by which pages sum up cases, with the prefixes of their cases' ids.
 

@@ -20,7 +20,7 @@ from fencepost.model.messages.messages import about_nothing, groups_of, merged
 from fencepost.model.messages.shapes import Message
 from fencepost.model.plans.steps import DeleteTopics, OperatorStep
 from fencepost.model.table.shared_features import Availability
-from fencepost.model.work import CLEANUP, Emission, Incoming, Outcome, Span, Timer
+from fencepost.model.work import CLEANUP, RETENTION, Emission, Incoming, Outcome, Span, Timer
 
 _STALE = 64
 
@@ -58,6 +58,8 @@ class RunningModel:
         self.machine = machine
         self.groups: dict[str, Group] = {}
         self._looked_ms: dict[str, int] = {}
+        self._kept: dict[tuple[str, str], tuple[Group | None, int]] = {}
+        """The group, and the time in ms, when a pass last looked at expired offsets of a topic."""
         self.open: dict[str, Send] = {}
         """Requests without an answer yet, by request id."""
         self.deleted: frozenset[str] = frozenset()
@@ -77,7 +79,7 @@ class RunningModel:
         other = RunningModel(machine, choose=self._choose, new_id=self._new_id)
         other.groups, other.open = dict(self.groups), dict(self.open)
         other.now_ms, other._ids, other._due = self.now_ms, self._ids, list(self._due)
-        other._looked_ms = dict(self._looked_ms)
+        other._looked_ms, other._kept = dict(self._looked_ms), dict(self._kept)
         other.deleted = self.deleted
         other._first, other._changed = dict(self._first), set(self._changed)
         return other
@@ -144,6 +146,8 @@ class RunningModel:
             if timer.kind == CLEANUP:
                 self._looked_ms[group_id] = deadline
             outcome = self._choose(self.machine.expire(group, timer, self._span()))
+            if timer.kind == RETENTION:
+                self._kept[group_id, timer.subject] = outcome.group, deadline
             self._take(group_id, outcome)
             answers += self._answers(outcome.emissions)
         self.now_ms = max(self.now_ms, end_ms)
@@ -227,24 +231,34 @@ class RunningModel:
         return dropped
 
     def _next_due(self) -> tuple[int, str, Timer] | None:
-        """Return the next timer, or the next removal of an unused group where that is sooner."""
+        """Return the next timer, or what the cleaner does next where that is sooner."""
         due = self._next_timer()
         every = self.machine.config["offsets.retention.check.interval.ms"]
         if every is None:
             return due
         passes = [
-            (self._cleaned_next_ms(group_id, every), group_id)
+            (self._cleaned_next_ms(group_id, timer, every), group_id, timer)
             for group_id, group in self.groups.items()
-            if self.machine.may_clean(group)
+            for timer in self.machine.cleaned(group)
+            if not self._is_kept(group_id, group, timer)
         ]
         if not passes or (due is not None and due[0] <= min(passes)[0]):
             return due
-        at_ms, group_id = min(passes)
-        return at_ms, group_id, Timer(CLEANUP, "", at_ms, at_ms)
+        at_ms, group_id, timer = min(passes)
+        return at_ms, group_id, timer._replace(earliest=at_ms, latest=at_ms)
 
-    def _cleaned_next_ms(self, group_id: str, every_ms: int) -> int:
+    def _is_kept(self, group_id: str, group: Group, timer: Timer) -> bool:
+        """Return True if a pass since the end of a retention kept the offsets of this very group.
+
+        A pass that finds it as it was would keep them again.
+        """
+        kept, looked_ms = self._kept.get((group_id, timer.subject), (None, -1))
+        return timer.kind == RETENTION and kept == group and timer.earliest <= looked_ms
+
+    def _cleaned_next_ms(self, group_id: str, timer: Timer, every_ms: int) -> int:
         """Return the time of the cleaner's next look at a group: each pass looks at it once."""
-        earliest = max(self.now_ms, 1, self._looked_ms.get(group_id, 0) + 1)
+        looked_ms = self._looked_ms.get(group_id, 0) if timer.kind == CLEANUP else 0
+        earliest = max(self.now_ms, 1, looked_ms + 1, timer.earliest)
         return -(-earliest // every_ms) * every_ms
 
     def _span(self) -> Span:

@@ -34,5 +34,6 @@ CLASSIC: Protocol[Group, ClassicWork] = Protocol(
     failover=handlers.fail_over,
     operations=handlers.OPERATIONS,
     is_unused=handlers.is_unused,
+    retentions=handlers.retentions,
     writes=handlers.WRITES,
 )

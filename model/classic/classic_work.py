@@ -12,7 +12,7 @@ class ClassicWork(Work[Group]):
     """A step in progress.
 
     `previous_leader`: the leader before an instance's holder changed; `named`: topics and
-    partitions whose offsets are to be deleted.
+    partitions whose offsets are to be removed.
     """
 
     __slots__ = ("named", "previous_leader")

@@ -89,6 +89,7 @@ TABLES: dict[str, frozenset[Enum]] = {
     "LeaveGroup": frozenset({Do.ANSWER_ROWS, Do.ANSWER_ROWS_UNKNOWN}),
     "DescribeGroups": frozenset({Do.ANSWER_DESCRIPTION}),
     "ListGroups": frozenset({Do.ANSWER_LISTED, Do.ANSWER_UNLISTED}),
+    "offset retention": frozenset({Do.REMOVE_EXPIRED_OFFSETS}),
     "join phase": frozenset({Do.EXTEND_DELAY, Do.POSTPONE, Do.COMPLETE_JOIN}),
 }
 """Steps that read a request of some kinds, or a wait, and belong to these tables alone."""
@@ -315,6 +316,7 @@ _WITHOUT_REQUEST = frozenset(
         "failover",
         *OPERATED,
         "cleanup",
+        "offset retention",
     }
 )
 _ONLY_ANSWER = frozenset({"LeaveGroup", "OffsetFetch", "DescribeGroups", "ListGroups"})

@@ -76,6 +76,7 @@ class Do(Enum):
     STORE_OFFSETS = "store the offsets"
     REMOVE_NAMED_OFFSETS = "the offsets of the partitions that are named are gone"
     REMOVE_OFFSETS = "the offsets of the deleted topics are gone"
+    REMOVE_EXPIRED_OFFSETS = "the topic's offsets whose retention is over are gone"
     PERSIST = "store the group"
     FORGET = "the group is gone"
     RELOAD = "the group is as stored; pending ids are lost, session timers restart"

@@ -214,6 +214,14 @@ def deletion_points(
     )
 
 
+def retention_points(group: Group, topic: str) -> tuple[Point, ...]:
+    """Make the points of the end of the retention of a topic's offsets."""
+    alone = group.state is GroupState.EMPTY
+    consumers = alone or group.protocol_type == PROTOCOL_TYPE
+    uses = topic_uses(group, topic) if consumers else (False,)
+    return tuple((group.state, consumers, used) for used in uses)
+
+
 _RECORDS = {True: Record.FITS, False: Record.TOO_LARGE}
 
 

@@ -252,12 +252,16 @@ class InitialDelay(NamedTuple):
 
 
 class Offset(NamedTuple):
-    """A stored offset."""
+    """A stored offset.
+
+    `expires_ms`: the earliest time at which its own retention is over; None without one.
+    """
 
     topic: str
     partition: int
     offset: int
     metadata: str | None
+    expires_ms: int | None = None
 
 
 class Group(msgspec.Struct, frozen=True, cache_hash=True):

@@ -46,7 +46,7 @@ from fencepost.model.protocol import Write
 from fencepost.model.table.expr import Point
 from fencepost.model.table.shared_features import Availability
 from fencepost.model.table.table import Rule
-from fencepost.model.work import CLEANUP, Incoming, Outcome, Span, Timer, unchanged
+from fencepost.model.work import CLEANUP, RETENTION, Incoming, Outcome, Span, Timer, unchanged
 
 # Requests.
 
@@ -188,7 +188,23 @@ def fetch(
     point = (request.version, features.group_id(group_id), here, features.state(group))
     rule = machine.decide("OffsetFetch", point)
     answer = answer_bodies.fetch_answer(group, message, request.version, group_id, rule)
-    return (unchanged(group, request, answer, rule.id),)
+    kept_by = _kept_by(machine, group, span) if Do.ANSWER_OFFSETS in rule.effect else ()
+    outcome = unchanged(group, request, answer, kept_by[-1] if kept_by else rule.id)
+    return (replace(outcome, rules=(rule.id, *kept_by)),)
+
+
+def _kept_by(machine: Machine, group: Group | None, span: Span) -> tuple[str, ...]:
+    """Return the rules that keep offsets whose retention is over, as it is for sure."""
+    if group is None:
+        return ()
+    over = (
+        timer.subject
+        for timer in machine.cleaned(group)
+        if timer.kind == RETENTION and timer.earliest <= span.earliest
+    )
+    points = (p for topic in dict.fromkeys(over) for p in features.retention_points(group, topic))
+    rules = [machine.decide("offset retention", point) for point in points]
+    return tuple(dict.fromkeys(rule.id for rule in rules if not rule.effect))
 
 
 def describe(
@@ -418,6 +434,27 @@ def _clean(machine: Machine, group: Group, work: ClassicWork, timer: Timer) -> l
     return _carry_out(machine, group, work, machine.decide("cleanup", ()))
 
 
+def _end_retention(
+    machine: Machine, group: Group, work: ClassicWork, timer: Timer
+) -> list[ClassicWork]:
+    """Remove a topic's expired offsets, or keep them; without any the group goes with them."""
+    named = frozenset(
+        (o.topic, o.partition)
+        for o in group.offsets
+        if o.topic == timer.subject
+        and o.expires_ms is not None
+        and o.expires_ms <= work.span.earliest
+    )
+    works: list[ClassicWork] = []
+    for point in features.retention_points(group, timer.subject):
+        fork = work.fork()
+        fork.named = named
+        works += machine.perform(fork, machine.decide("offset retention", point))
+        if is_unused(works[-1].group):
+            works += machine.perform(works[-1].fork(), machine.decide("cleanup", ()))
+    return works
+
+
 def _end_write(
     machine: Machine, group: Group, work: ClassicWork, timer: Timer
 ) -> list[ClassicWork]:
@@ -444,6 +481,7 @@ TIMERS = {
     WRITE: _end_write,
     CREATION: _end_creation,
     CLEANUP: _clean,
+    RETENTION: _end_retention,
 }
 
 
@@ -497,6 +535,12 @@ OPERATIONS: Mapping[
 def is_unused(group: Group) -> bool:
     """Return True if a group has no member and no offsets."""
     return group.state is GroupState.EMPTY and not group.offsets
+
+
+def retentions(group: Group) -> tuple[Timer, ...]:
+    """Return the ends of the retentions of a group's offsets, by topic."""
+    ends = {(o.topic, o.expires_ms) for o in group.offsets if o.expires_ms is not None}
+    return tuple(Timer(RETENTION, topic, at_ms, at_ms) for topic, at_ms in sorted(ends))
 
 
 def _writes_assignments(work: ClassicWork, rule: Rule) -> bool:

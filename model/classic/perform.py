@@ -37,6 +37,7 @@ from fencepost.model.messages.messages import (
     JoinGroupRequest,
     JoinGroupResponse,
     JoinMember,
+    OffsetCommitRequest,
     SyncGroupRequest,
     SyncGroupResponse,
 )
@@ -352,13 +353,25 @@ def store_offsets(work: ClassicWork) -> None:
     """Store the offsets at once: they survive a failover."""
     assert work.request is not None
     assert isinstance(work.request.message, CommitRequest)
+    expires = _expiry_ms(work, work.request.message)
     kept = {(o.topic, o.partition): o for o in work.group.offsets}
     for topic in work.request.message.topics:
         for part in topic.partitions:
             kept[topic.name, part.partition_index] = Offset(
-                topic.name, part.partition_index, part.committed_offset, part.committed_metadata
+                topic.name,
+                part.partition_index,
+                part.committed_offset,
+                part.committed_metadata,
+                expires,
             )
     work.group = replace(work.group, offsets=tuple(sorted(kept.values(), key=_place)))
+
+
+def _expiry_ms(work: ClassicWork, commit: CommitRequest) -> int | None:
+    """Return the end of the retention that a commit asks for; -1 asks for the broker's own."""
+    if not isinstance(commit, OffsetCommitRequest) or commit.retention_time_ms == -1:
+        return None
+    return work.span.earliest + commit.retention_time_ms
 
 
 def remove_offsets(work: ClassicWork) -> None:
@@ -367,7 +380,7 @@ def remove_offsets(work: ClassicWork) -> None:
 
 
 def remove_named_offsets(work: ClassicWork) -> None:
-    """Remove the offsets that a request names; without any, the group stays the same object."""
+    """Remove the offsets that are named; without any, the group stays the same object."""
     _remove(work, lambda o: (o.topic, o.partition) in work.named)
 
 
@@ -732,6 +745,7 @@ _EFFECTS: dict[Enum, Effect] = {
     Do.STORE_OFFSETS: store_offsets,
     Do.REMOVE_NAMED_OFFSETS: remove_named_offsets,
     Do.REMOVE_OFFSETS: remove_offsets,
+    Do.REMOVE_EXPIRED_OFFSETS: remove_named_offsets,
     Do.PERSIST: persist,
     Do.FORGET: forget,
     Do.RELOAD: reload,

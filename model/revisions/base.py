@@ -35,6 +35,7 @@ _TABLES = {
         timers.FAILOVER,
         *timers.OPERATED_TABLES,
         timers.CLEANUP,
+        timers.RETENTION,
     )
 }
 

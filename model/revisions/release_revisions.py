@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from fencepost.model.classic.cells import (
     ABSENT,
+    COMPLETING,
     DEAD,
     EMPTY,
     MEMBER,
     NONE,
     PENDING,
+    PREPARING,
     UNKNOWN,
     UNMAPPED,
     when,
@@ -16,6 +18,7 @@ from fencepost.model.classic.cells import (
 from fencepost.model.classic.effects import Do
 from fencepost.model.classic.rules import rule_sources as src
 from fencepost.model.classic.rules.offsets import ANONYMOUS_TXN
+from fencepost.model.classic.rules.timers import MEMBERS
 from fencepost.model.classic.vocabulary import Generation, GroupState
 from fencepost.model.messages.errors import Error
 from fencepost.model.revision import DropRule, Gate, Release, Revision, SetRule, derive
@@ -26,6 +29,8 @@ from fencepost.model.table.table import Level
 
 _OLDER = "KIP-848 (another coordinator); seen on 2.8.0 and 3.9.1 (old)"
 _TXN = "TxnOffsetCommit"
+_RETENTION = "offset retention"
+_BEFORE_13636 = f"{src.KAFKA_13636}; seen on 2.4.1 to 2.8.0 and 3.1.0, and otherwise on 3.0.1"
 _BEFORE_3_3 = f"{src.KAFKA_447}; seen on 3.0.2 to 3.2.3, and otherwise on 3.3.2"
 _BEFORE_3 = f"{src.KAFKA_447}; seen on 2.5.1 to 2.8.2, and otherwise on 3.0.2"
 _NAMELESS_TXN = when(generation=Generation.NEGATIVE, mid=EMPTY, inst=(NONE, UNMAPPED))
@@ -173,6 +178,29 @@ GATES = (
         ),
     ),
     Gate(
+        (3, 0, 1),
+        "offsets stay while a group rebalances, whatever it read before (KAFKA-13636)",
+        (
+            SetRule(
+                _RETENTION,
+                RULES["RETENTION-REBALANCING"].but(
+                    guard=when(state=(PREPARING, COMPLETING), subscribed=True),
+                    because="a member of the generation reads the topic",
+                ),
+                _BEFORE_13636,
+            ),
+            SetRule(
+                _RETENTION,
+                RULES["RETENTION-UNSUBSCRIBED"].but(
+                    guard=when(state=MEMBERS, consumers=True, subscribed=False),
+                    because="no member of the generation reads the topic, whatever the next reads",
+                ),
+                _BEFORE_13636,
+            ),
+        ),
+        frozenset({(3, 1, 0)}),
+    ),
+    Gate(
         (2, 8, 1),
         "a member that never syncs is removed (KAFKA-12890)",
         (
@@ -235,6 +263,22 @@ GATES = (
             ),
         ),
     ),
+    Gate(
+        (2, 4, 0),
+        "offsets of topics that no member reads any more go, too",
+        (
+            SetRule(
+                _RETENTION,
+                RULES["RETENTION-UNSUBSCRIBED"].but(
+                    guard=when(state=MEMBERS, consumers=True, subscribed=False),
+                    effect=(),
+                    level=Level.SHOULD,
+                    because="the group has members, so its offsets stay",
+                ),
+                "KIP-211; seen on 2.3.0, and otherwise on 2.4.1",
+            ),
+        ),
+    ),
 )
 
 # Highest versions by first release: JoinGroup, SyncGroup, Heartbeat, LeaveGroup, OffsetCommit,
@@ -282,7 +326,7 @@ def was_released(version: Release) -> bool:
 
 def gates_ahead(version: Release) -> tuple[Gate, ...]:
     """Return the changes that a release doesn't have yet; without a number, its last patch."""
-    return tuple(gate for gate in GATES if _full(version) < gate.since)
+    return tuple(gate for gate in GATES if gate.is_ahead(_full(version)))
 
 
 def release(version: Release, *, ahead: Gate | None = None) -> Revision:

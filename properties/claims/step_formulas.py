@@ -45,6 +45,7 @@ from fencepost.properties.logic.classic_signature import (
     OFFSETS,
     PARKED,
     PENDING,
+    RETENTION,
     RULE,
     SEAT,
     SESSION_END,
@@ -83,7 +84,7 @@ from fencepost.properties.logic.logic import (
 
 _EVERY_STEP = "every request, row of a leave, timer, failover and cleanup, on every group"
 FAILS_OVER = is_now(EVENT, FAILOVER)
-STARTS_ANEW = is_now(EVENT, FAILOVER, CLEANUP, DELETE_GROUPS, DELETE_OFFSETS)
+STARTS_ANEW = is_now(EVENT, FAILOVER, CLEANUP, DELETE_GROUPS, DELETE_OFFSETS, RETENTION)
 JOINS = is_now(EVENT, JOIN_GROUP)
 _LEAVES = is_now(EVENT, LEAVE_ROW, "LeaveGroup")
 _JOIN_PHASE = is_now(EVENT, JOIN_PHASE)

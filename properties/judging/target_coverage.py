@@ -103,7 +103,8 @@ def without_unreachable(
 
 Allowed = Callable[[Feature, Hashable], bool]
 
-_FAILOVER, _DELETION, _CLEANER = "failover", "topics deleted", "cleanup"
+_FAILOVER, _DELETION = "failover", "topics deleted"
+_CLEANER = frozenset({"cleanup", "offset retention"})
 _NO_TOPICS = frozenset({"COMMIT-TOPICS-UNKNOWN", "TXN-COMMIT-TOPICS-UNKNOWN"})
 _NAMES_NOBODY = "TXN-COMMIT-ANONYMOUS"
 _ROWS = {"LeaveGroup member": "LeaveGroup"}
@@ -126,8 +127,8 @@ def unreachable(revision: Revision, hello: Hello, configs: Sequence[Config]) -> 
             reasons[rule.id] = "the target can't be made to fail over"
         elif table.name == _DELETION and "delete-topics" not in hello.features:
             reasons[rule.id] = "no topic of the target can be deleted"
-        elif table.name == _CLEANER and not any(config.get(_CLEANUP) for config in configs):
-            reasons[rule.id] = f"the target removes no unused groups ({_CLEANUP})"
+        elif table.name in _CLEANER and not any(config.get(_CLEANUP) for config in configs):
+            reasons[rule.id] = f"the target removes nothing that is unused ({_CLEANUP})"
         elif rule.id in _NO_TOPICS and "missing-topics" not in hello.features:
             reasons[rule.id] = "the target has no topics that don't exist"
         elif api in revision.apis and api not in hello.apis:

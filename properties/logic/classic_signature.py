@@ -101,12 +101,14 @@ CLASSIC_SIGNATURE = Signature(GROUP_RELATIONS, GROUP_FEATURES, EVENT_TERMS)
 JOIN_GROUP = "JoinGroup"
 DELETE_GROUPS = "DeleteGroups"
 DELETE_OFFSETS = "OffsetDelete"
+FETCH_OFFSETS = "OffsetFetch"
 LEAVE_ROW = "LeaveGroup member"
 SESSION_END = "session timeout"
 JOIN_PHASE = "join phase"
 SYNC_PHASE = "sync phase"
 FAILOVER = "failover"
 CLEANUP = "cleanup"
+RETENTION = "offset retention"
 
 X, Y, Z = an_id("x"), an_id("y"), an_id("z")
 I, J = an_instance("i"), an_instance("j")  # noqa: E741  (an instance)

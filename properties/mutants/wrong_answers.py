@@ -18,7 +18,7 @@ from fencepost.model.classic.classic_work import ClassicWork, Effect
 from fencepost.model.classic.effects import Do
 from fencepost.model.classic.group import SESSION, Group
 from fencepost.model.classic.perform import add_static
-from fencepost.model.classic.vocabulary import MID, STATE, GroupState, Mid
+from fencepost.model.classic.vocabulary import CONSUMERS, MID, STATE, SUBSCRIBED, GroupState, Mid
 from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import (
     DescribeGroupsResponse,
@@ -51,6 +51,31 @@ from fencepost.properties.mutants.mutant import (
     only,
     without,
 )
+
+
+def _retention_over(before: Group, work: ClassicWork) -> None:
+    del before
+    now = work.span.earliest
+    work.group = replace(
+        work.group,
+        offsets=tuple(
+            offset if offset.expires_ms is None else offset._replace(expires_ms=now)
+            for offset in work.group.offsets
+        ),
+    )
+
+
+def _earlier_retention(before: Group, work: ClassicWork) -> None:
+    earlier = {(o.topic, o.partition): o.expires_ms for o in before.offsets}
+    work.group = replace(
+        work.group,
+        offsets=tuple(
+            offset._replace(expires_ms=earlier.get((offset.topic, offset.partition)))
+            if offset.expires_ms is None
+            else offset
+            for offset in work.group.offsets
+        ),
+    )
 
 
 def _join(answer: Message) -> Message:
@@ -203,6 +228,44 @@ ANSWERS: tuple[Mutant, ...] = (
         but("OFFSET-DELETE-ABSENT", answer=Error.NONE),
         but("OFFSET-DELETE-TOPIC-UNKNOWN", answer=Error.NONE),
         but("OFFSET-DELETE-TYPE", answer=Error.NONE),
+    ),
+    mutant(
+        "offsets-expire-in-a-rebalance",
+        "while a group rebalances, offsets expire of topics that nobody read (KAFKA-13636)",
+        GUARD,
+        only("RETENTION-REBALANCING", SUBSCRIBED.among(True)),
+        but(
+            "RETENTION-UNSUBSCRIBED",
+            guard=all_of(
+                STATE.among(GroupState.PREPARING, GroupState.COMPLETING, GroupState.STABLE),
+                CONSUMERS.among(True),
+                SUBSCRIBED.among(False),
+            ),
+        ),
+    ),
+    mutant(
+        "subscribed-offsets-expire",
+        "offsets expire of a topic that members read, also static ones that are away",
+        GUARD,
+        but("RETENTION-SUBSCRIBED", effect=(Do.REMOVE_EXPIRED_OFFSETS,)),
+    ),
+    mutant(
+        "offsets-of-no-consumers-expire",
+        "offsets expire while the group has members that are no consumers",
+        GUARD,
+        but("RETENTION-TYPE", effect=(Do.REMOVE_EXPIRED_OFFSETS,)),
+    ),
+    mutant(
+        "retention-cut-short",
+        "a commit with a retention is stored as if the retention were over",
+        ANSWER,
+        twists={Do.STORE_OFFSETS: afterwards(_retention_over)},
+    ),
+    mutant(
+        "retention-of-an-earlier-commit",
+        "a later commit without a retention leaves the offset that of an earlier one",
+        ANSWER,
+        twists={Do.STORE_OFFSETS: afterwards(_earlier_retention)},
     ),
     mutant(
         "empty-group-unlisted",

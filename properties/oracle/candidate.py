@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 from msgspec.structs import replace
 
+from fencepost.model.classic.group import Group, Offset
 from fencepost.model.coordinator import Answer
 from fencepost.model.messages.shapes import Message
 from fencepost.model.table.table import LEVELS, Level
@@ -190,7 +191,11 @@ class Candidate(msgspec.Struct, frozen=True):
         groups = tuple(
             (
                 name,
-                replace(group, timers=tuple(Timer(t.kind, t.subject, 0, 0) for t in group.timers)),
+                replace(
+                    group,
+                    timers=tuple(Timer(t.kind, t.subject, 0, 0) for t in group.timers),
+                    offsets=tuple(_kept_until(o, 0) for o in group.offsets),
+                ),
             )
             for name, group in self.groups
         )
@@ -200,7 +205,14 @@ class Candidate(msgspec.Struct, frozen=True):
     def joined(self, other: Candidate) -> Candidate:
         """Merge two candidates that agree in all but times."""
         groups = tuple(
-            (name, replace(group, timers=_hull(group.timers, twin.timers)))
+            (
+                name,
+                replace(
+                    group,
+                    timers=_hull(group.timers, twin.timers),
+                    offsets=tuple(map(_kept_until, group.offsets, _expiries(twin))),
+                ),
+            )
             for (name, group), (_, twin) in zip(self.groups, other.groups, strict=True)
         )
         emitted = tuple(
@@ -250,6 +262,16 @@ def _hull(a: tuple[Timer, ...], b: tuple[Timer, ...]) -> tuple[Timer, ...]:
         Timer(s.kind, s.subject, min(s.earliest, t.earliest), max(s.latest, t.latest))
         for s, t in zip(a, b, strict=True)
     )
+
+
+def _kept_until(offset: Offset, at_ms: int) -> Offset:
+    """Return an offset whose retention, if it has one, is over at a time, in ms, or sooner."""
+    expires = offset.expires_ms
+    return offset if expires is None else offset._replace(expires_ms=min(expires, at_ms))
+
+
+def _expiries(group: Group) -> list[int]:
+    return [o.expires_ms or 0 for o in group.offsets]
 
 
 def bound_message(message: Message, names: Mapping[str, str]) -> Message:

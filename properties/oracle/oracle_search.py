@@ -22,7 +22,7 @@ from fencepost.model.machine import Machine
 from fencepost.model.messages.messages import about_nothing, groups_of
 from fencepost.model.messages.messages import merged as merged_rows
 from fencepost.model.messages.shapes import Message
-from fencepost.model.work import CLEANUP, Emission, Incoming, Outcome, Span, Timer
+from fencepost.model.work import CLEANUP, RETENTION, Emission, Incoming, Outcome, Span, Timer
 from fencepost.properties.oracle.candidate import Candidate, Emitted
 from fencepost.properties.oracle.verdict import Happened
 
@@ -214,11 +214,14 @@ class Search:
                 for t in group.timers
                 if t.earliest <= horizon
             ]
-            if self.machine.may_clean(group):
-                earliest = max(candidate.now, candidate.cleanable_ms(group_id))
-                self.withheld |= earliest > horizon
-                cleanup = Timer(CLEANUP, "", earliest, FOREVER)
-                steps.append(Step(earliest, FOREVER, group_id=group_id, timer=cleanup))
+            for timer in self.machine.cleaned(group):
+                earliest = self._cleaned_from(candidate, group_id, timer)
+                if timer.kind == CLEANUP:
+                    self.withheld |= earliest > horizon
+                elif earliest > horizon:
+                    continue
+                passes = timer._replace(earliest=earliest, latest=FOREVER)
+                steps.append(Step(earliest, FOREVER, group_id=group_id, timer=passes))
         return steps
 
     def may_fire(self, candidate: Candidate, at_ms: int) -> bool:
@@ -227,12 +230,18 @@ class Search:
             return False
         return any(
             any(t.earliest <= at_ms for t in group.timers)
-            or (
-                max(candidate.now, candidate.cleanable_ms(group_id)) <= at_ms
-                and self.machine.may_clean(group)
+            or any(
+                self._cleaned_from(candidate, group_id, timer) <= at_ms
+                for timer in self.machine.cleaned(group)
             )
             for group_id, group in candidate.groups
         )
+
+    @staticmethod
+    def _cleaned_from(candidate: Candidate, group_id: str, timer: Timer) -> int:
+        """Return the earliest time, in ms, at which a pass of the cleaner lets a timer expire."""
+        free = candidate.cleanable_ms(group_id) if timer.kind == CLEANUP else 0
+        return max(candidate.now, timer.earliest, free)
 
     def is_overdue(self, candidate: Candidate, limit: int, *, timers: bool) -> bool:
         """Return True if a request, or a timer, must have had its step before the limit."""
@@ -262,6 +271,8 @@ class Search:
                 assert group is not None
                 before = replace(candidate, now=start)
                 for outcome in self.machine.expire(group, step.timer, span):
+                    if step.timer.kind == RETENTION and outcome.group == group:
+                        continue  # the offsets are kept: nothing happened
                     if step.timer.kind == JOIN and (again := _join_timer(outcome.group)):
                         self.renewed[step.group_id, again] = outcome.rules[0]
                     yield self.became(before, step.group_id, outcome, span, timer=step.timer)
@@ -336,7 +347,7 @@ class Search:
         groups, at a time that has to do with none of them.
         """
         interval_ms = self.machine.config["offsets.retention.check.interval.ms"]
-        if interval_ms is None:
+        if interval_ms is None or (timer is not None and timer.kind == RETENTION):
             return candidate
         struck = timer is not None and timer.kind == CLEANUP
         after_ms = max(0, interval_ms - self.lag_ms) if struck else self.young_ms

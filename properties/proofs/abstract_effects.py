@@ -529,7 +529,7 @@ EFFECTS: Mapping[Enum, AbstractEffect] = {
         leaves_out="the offsets themselves; a commit of nothing stores none, and may make a group",
     ),
     **dict.fromkeys(
-        (Do.REMOVE_OFFSETS, Do.REMOVE_NAMED_OFFSETS),
+        (Do.REMOVE_OFFSETS, Do.REMOVE_NAMED_OFFSETS, Do.REMOVE_EXPIRED_OFFSETS),
         AbstractEffect(
             (becomes(OFFSETS, all_of(OFFSETS.now(), same(MAYBE, FRESH))),),
             choices=(Choice(MAYBE, TRUE),),

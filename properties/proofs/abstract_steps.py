@@ -54,6 +54,7 @@ RUNS = {
     sig.JOIN_PHASE: sig.JOIN_TIMER.now(),
     sig.SYNC_PHASE: sig.SYNC_TIMER.now(),
     sig.CLEANUP: all_of(is_now(STATE, GroupState.EMPTY), negate(sig.OFFSETS.now())),
+    sig.RETENTION: sig.OFFSETS.now(),
 }
 SETTLING = frozenset({sig.JOIN_GROUP, sig.LEAVE_ROW, *_FIRES})
 _KEEPS_GROUP = frozenset(
@@ -117,7 +118,7 @@ class Path:
         """Return the formula of the caller as the step begins, of X."""
         if self.table == sig.SESSION_END:
             return same(X, sig.SUBJECT)
-        nobodys = {sig.JOIN_PHASE, sig.SYNC_PHASE, *OPERATED, sig.CLEANUP}
+        nobodys = {sig.JOIN_PHASE, sig.SYNC_PHASE, *OPERATED, sig.CLEANUP, sig.RETENTION}
         return FALSE if self.table in nobodys else sig.is_mid(X)
 
 

@@ -26,6 +26,7 @@ from fencepost.model.work import Incoming, Timer
 from fencepost.properties.logic.classic_signature import (
     CLASSIC_SIGNATURE,
     DELETE_OFFSETS,
+    FETCH_OFFSETS,
     LEAVE_ROW,
 )
 from fencepost.properties.logic.formula_closure import SetClosure, compile_set, everything, slot
@@ -154,6 +155,8 @@ def abstract_step_of(view: StepView, effects: Effects = EFFECTS) -> str | None:
     rules = tuple(rule for rule in view.rules if not _hands_on(rule))
     if not rules:
         return _compared([before], after, view)
+    if event.event == FETCH_OFFSETS:
+        rules = rules[:1]  # the others keep the offsets that are read, and do nothing
     if rows is not None and rules[0].effect and Do.ANSWER_ROWS_UNKNOWN in rules[0].effect:
         return _compared([before], after, view)
     if rows is not None:

@@ -19,6 +19,7 @@ from fencepost.properties.logic.classic_signature import (
     FAILOVER,
     JOIN_PHASE,
     LEAVE_ROW,
+    RETENTION,
     SYNC_PHASE,
 )
 from fencepost.properties.worlds.abstraction import AbstractEvent, AbstractGroup, AbstractStep
@@ -224,7 +225,7 @@ def event_words(event: AbstractEvent) -> str:
     says = [event.event]
     if event.the_timers_id:
         says.append(f"of {event.the_timers_id}")
-    elif event.event not in {JOIN_PHASE, SYNC_PHASE, FAILOVER, *OPERATED}:
+    elif event.event not in {JOIN_PHASE, SYNC_PHASE, FAILOVER, RETENTION, *OPERATED}:
         if event.event == LEAVE_ROW:
             says = ["LeaveGroup, a row"]
         says.append(f'with member id "{event.the_id_sent}"')

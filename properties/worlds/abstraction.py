@@ -27,6 +27,7 @@ from fencepost.model.messages.messages import JoinGroupRequest, JoinGroupRespons
 from fencepost.model.table.shared_features import Inst
 from fencepost.model.table.table import Rule
 from fencepost.model.work import CLEANUP as CLEANUP_TIMER
+from fencepost.model.work import RETENTION as RETENTION_TIMER
 from fencepost.model.work import Emission, Incoming, Timer
 from fencepost.properties.logic.classic_signature import (
     CLASSIC_SIGNATURE,
@@ -34,6 +35,7 @@ from fencepost.properties.logic.classic_signature import (
     FAILOVER,
     JOIN_PHASE,
     LEAVE_ROW,
+    RETENTION,
     SESSION_END,
     SYNC_PHASE,
 )
@@ -84,7 +86,10 @@ def abstract_event(view: StepView) -> AbstractEvent:
             JOIN: JOIN_PHASE,
             SYNC: SYNC_PHASE,
             CLEANUP_TIMER: CLEANUP,
+            RETENTION_TIMER: RETENTION,
         }
+        if event.kind == RETENTION_TIMER:  # its subject is a topic, and no id
+            return AbstractEvent(RETENTION, rule)
         named = _one_id(event.subject or None)
         return AbstractEvent(kinds[event.kind], rule, the_timers_id=event.subject, named=named)
     return AbstractEvent(FAILOVER, rule)

@@ -18,7 +18,7 @@ from typing import Any
 from fencepost.model.classic.effects import Do
 from fencepost.model.classic.group import SESSION, Group, Member, ParkedRequest
 from fencepost.model.history.words import Names, member
-from fencepost.model.work import CLEANUP, Timer
+from fencepost.model.work import CLEANUP, RETENTION, Timer
 from fencepost.properties.oracle.answer_match import FRESH
 from fencepost.properties.oracle.verdict import Happened
 from fencepost.traces.pages.trace_with_model import TraceWithModel
@@ -60,7 +60,7 @@ def timer_name(timer: Timer, names: Names) -> str:
 
 def deadline(timer: Timer) -> str:
     """Return when a timer fires."""
-    if timer.kind == CLEANUP:
+    if timer.kind in {CLEANUP, RETENTION}:
         return "at any time"
     if timer.earliest == timer.latest:
         return f"at {timer.earliest:,} ms"

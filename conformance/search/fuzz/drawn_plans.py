@@ -26,6 +26,7 @@ from fencepost.conformance.search.fuzz.dry_run import (
     group_shape,
 )
 from fencepost.conformance.search.fuzz.generator import (
+    CLEANER,
     LIMITED,
     Drawer,
     Participants,
@@ -60,7 +61,7 @@ _FAILOVER_EACH = 12
 _DEPARTS = 0.04
 """Chance that a step is played in which a known departure shows."""
 _NAMED = "fuzz"
-SIZE, CLEANER = "group.max.size", "offsets.retention.check.interval.ms"
+SIZE = "group.max.size"
 _LIMITED = 0.05
 """Chance that a new plan has limits of what can be stored, if the target can have them."""
 

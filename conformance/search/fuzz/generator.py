@@ -271,6 +271,8 @@ LIMITED: Mapping[str, int | None] = {DELAY: 0, RECORD_LIMIT: 2000, METADATA_LIMI
 
 _SIZES = (0, 0, 0, 0, 2000, 3001)
 """Bytes that a member then sends beside what is needed."""
+CLEANER = "offsets.retention.check.interval.ms"
+_RETENTIONS_MS = (-1, 0, 1, 2000, 600_000)
 
 _INSTANCES = ("A", "B")
 _PROCESSES = ("A1", "A2", "B1", "B2", "A3")
@@ -571,7 +573,7 @@ class Drawer:
             case "commit":
                 part = CommitPartition(**self._offset())
                 topics = (CommitTopic(name=self._topic(), partitions=(part,)),)
-                return {**self._committer(who), "topics": topics}
+                return {**self._committer(who), **self._retention(), "topics": topics}
             case "transact":
                 row = TxnCommitPartition(**self._offset())
                 rows = (TxnCommitTopic(name=self._topic(), partitions=(row,)),)
@@ -599,6 +601,12 @@ class Drawer:
             "committed_offset": self._random.randrange(9),
             "committed_metadata": "m" * self._more(),
         }
+
+    def _retention(self) -> dict[str, int]:
+        """Return the retention that a commit asks for, in ms, where a cleaner passes by at all."""
+        if self._participants.config.get(CLEANER) is None:
+            return {}
+        return {"retention_time_ms": self._random.choice(_RETENTIONS_MS)}
 
     def _committer(self, who: str) -> dict[str, Any]:
         """Return the fields that name who commits: a member, or sometimes nobody."""

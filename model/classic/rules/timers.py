@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from fencepost.model.classic.cells import COMPLETING, PREPARING, STABLE, when
+from fencepost.model.classic.cells import ABSENT, COMPLETING, DEAD, PREPARING, STABLE, when
 from fencepost.model.classic.effects import Do
 from fencepost.model.classic.rules import rule_sources as src
 from fencepost.model.classic.vocabulary import (
+    CONSUMERS,
     DELAY,
     LATE,
     LEFT,
@@ -13,9 +14,11 @@ from fencepost.model.classic.vocabulary import (
     STATE,
     STORED,
     SUBJECT,
+    SUBSCRIBED,
     SYNCING_STATE,
     TRIGGER,
     Delay,
+    GroupState,
     Left,
     Parked,
     Stored,
@@ -220,4 +223,62 @@ CLEANUP = Table(
         ),
     ),
 )
-"""Effect of the cleaner on an unused group: see `Machine.may_clean`."""
+"""Effect of the cleaner on an unused group: see `Machine.cleaned`."""
+
+MEMBERS = (PREPARING, COMPLETING, STABLE)
+RETENTION = Table(
+    "offset retention",
+    (STATE, CONSUMERS, SUBSCRIBED),
+    (
+        Rule(
+            "RETENTION-NO-GROUP",
+            when(state=(ABSENT, DEAD)),
+            level=Level.SHOULD,
+            source=src.KAFKA_RETENTION,
+            because="there is no group, so there are no offsets",
+            defensive="a group that doesn't exist has no offsets",
+        ),
+        Rule(
+            "RETENTION-TYPE",
+            when(state=MEMBERS, consumers=False),
+            level=Level.SHOULD,
+            source=src.KAFKA_RETENTION,
+            because="nobody knows what members read that are no consumers, so the offsets stay",
+        ),
+    ),
+    (
+        Rule(
+            "RETENTION-EMPTY",
+            when(state=GroupState.EMPTY),
+            (Do.REMOVE_EXPIRED_OFFSETS,),
+            level=Level.MAY,
+            source=src.KAFKA_RETENTION,
+            because="nobody is a member, so the offsets go when their retention is over",
+        ),
+        Rule(
+            "RETENTION-REBALANCING",
+            when(state=(PREPARING, COMPLETING), consumers=True),
+            level=Level.SHOULD,
+            source=f"{src.KAFKA_RETENTION}; {src.KAFKA_13636}",
+            because="while a group rebalances nobody knows what it is going to read, so the "
+            "offsets stay",
+        ),
+        Rule(
+            "RETENTION-SUBSCRIBED",
+            when(state=STABLE, subscribed=True),
+            level=Level.SHOULD,
+            source=src.KAFKA_RETENTION,
+            because="a member reads the topic, maybe a static one that is away, so its offsets "
+            "stay",
+        ),
+        Rule(
+            "RETENTION-UNSUBSCRIBED",
+            when(state=STABLE, consumers=True, subscribed=False),
+            (Do.REMOVE_EXPIRED_OFFSETS,),
+            level=Level.MAY,
+            source=src.KAFKA_RETENTION,
+            because="no member reads the topic, so its offsets go when their retention is over",
+        ),
+    ),
+)
+"""Effect of the cleaner on offsets whose own retention (OffsetCommit versions 2 to 4) is over."""

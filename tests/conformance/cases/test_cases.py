@@ -192,13 +192,16 @@ def _caught(case: Entry, target: Revision, delay: int) -> bool:
 
 _MISSING = "partitions of a missing topic are answered apart from all rules about the group"
 _WORD = "says in words what the answer is; the answer follows from the state alone"
+_LATER = "the rule is a MAY: it may come later, or never"
 UNSEEN = {
     "JOIN-PENDING-INSTANCE answers UNKNOWN_MEMBER_ID": "the rule is a MAY: any error will do",
     "JOIN-MEMBER-PREPARING without REBALANCE": "one is being prepared already",
     "SYNC-STABLE without MAYBE_RESTART_SESSION": "both are allowed",
     "COMMIT-OUTSIDE-TOO-LARGE without CREATE_GROUP": "both are allowed",
     "TXN-COMMIT-OUTSIDE-TOO-LARGE without CREATE_GROUP": "both are allowed",
-    "CLEANUP-UNUSED without FORGET": "the rule is a MAY: it may come later, or never",
+    "CLEANUP-UNUSED without FORGET": _LATER,
+    "RETENTION-EMPTY without REMOVE_EXPIRED_OFFSETS": _LATER,
+    "RETENTION-UNSUBSCRIBED without REMOVE_EXPIRED_OFFSETS": _LATER,
     "LEAVE-ROWS answers UNKNOWN_MEMBER_ID": "the rows answer, each for itself",
     "COMMIT-TOPICS-UNKNOWN answers NONE": _MISSING,
     "COMMIT-TOPICS-UNKNOWN answers UNKNOWN_MEMBER_ID": _MISSING,
