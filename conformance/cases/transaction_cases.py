@@ -7,6 +7,7 @@ them, by the order of a hash table.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from fencepost.conformance.cases.case_registry import Registry
@@ -25,6 +26,14 @@ case = CASES.case
 
 _TXN = (("TxnOffsetCommit", 3),)
 _OLD = (("TxnOffsetCommit", 0),)
+
+
+_NAMED: Mapping[str, dict[str, Any]] = {
+    "h": {"member_id": NOBODY},
+    "i": {"member_id": NOBODY, "instance": "X"},
+    "j": {"member_id": "", "instance": "X"},
+}
+"""Who else commits without a generation: each to a group of its own, where there is none."""
 
 
 def transact_by_hand(s: Script, offset: int = 1, **fields: Any) -> None:
@@ -332,4 +341,146 @@ def transaction_too_large_by_hand(s: Script) -> None:
     s.fetch("admin", partitions=(0, 1))
     s.stable("a")
     transact_by_hand(s, 5, metadata=("", "m" * PADDING))
+    s.fetch("admin", partitions=(0, 1))
+
+
+# Transactions of whoever is in no place to commit, in each state.
+
+
+@case("TXN-COMMIT-NO-MEMBERS", "FETCH-ANYBODY", apis=_TXN)
+def anybody_transacts_without_a_group(s: Script) -> None:
+    """Without members and generation nobody looks at the member and instance that are named."""
+    transact_by_hand(s, 4)
+    for group, named in _NAMED.items():
+        s.transact("a", offset=5, generation=-1, group=group, **named)
+        s.fetch("a", group=group)
+
+
+@case("TXN-COMMIT-NO-MEMBERS", "FETCH-ANYBODY", apis=_TXN)
+def anybody_transacts_in_an_empty_group(s: Script) -> None:
+    """The same where everybody left, also for an id that was handed out and not used."""
+    s.stable("a")
+    s.leave("a")
+    transact_by_hand(s, 4)
+    for offset, named in enumerate(_NAMED.values(), start=5):
+        s.transact("a", offset=offset, generation=-1, **named)
+        s.fetch("a")
+    s.join("n", member_id="", wait=True)
+    s.transact("n", offset=8, generation=-1)
+    s.transact("n", offset=9, generation=-1, instance="X")
+    s.fetch("a")
+
+
+@case("TXN-COMMIT-GROUP-ABSENT", "FETCH-ANYBODY", apis=_TXN)
+def generation_of_nobody_without_a_group_in_a_transaction(s: Script) -> None:
+    """A generation alone is of no group either, with an instance and without."""
+    s.transact("a", offset=5, member_id=NOBODY, generation=3)
+    s.transact("a", offset=6, member_id="", generation=0, group="h")
+    s.transact("A1", offset=7, member_id="", generation=0, group="i")
+    s.fetch("a")
+
+
+@case("TXN-COMMIT-GROUP-ID-INVALID", apis=_TXN)
+def member_transacts_for_no_group_name(s: Script) -> None:
+    """A group without a name has no offsets for those who name a member or an instance, either."""
+    s.transact("a", group="", member_id=NOBODY, generation=3)
+    s.transact("A1", group="", member_id=NOBODY, generation=-1)
+    transact_by_hand(s, group="", at_most=0)
+
+
+@case("TXN-COMMIT-INSTANCE-UNMAPPED", "FETCH-ANYBODY", apis=_TXN)
+def transaction_of_a_later_generation_for_an_instance_that_nobody_holds(s: Script) -> None:
+    """Who speaks for an instance without a holder is unknown, whatever the generation."""
+    s.stable("a")
+    s.transact("a", offset=4)
+    s.transact("a", offset=5, instance="X", generation=GenerationOf("a", plus=1))
+    s.fetch("a")
+
+
+@case("TXN-COMMIT-MEMBER", "FETCH-ANYBODY", apis=_TXN)
+def dynamic_members_transact_while_a_rebalance_is_prepared(s: Script) -> None:
+    """A dynamic member commits in a transaction before it joins again."""
+    s.preparing("a", "b")
+    s.pause()
+    s.transact("a", offset=5)
+    s.fetch("a")
+    s.join("a", "b", wait=("a", "b", "n"))
+    s.synced("a", "b", "n")
+    s.fetch("a")
+
+
+@case(
+    "TXN-COMMIT-TOPICS-UNKNOWN",
+    "TXN-COMMIT-MEMBER",
+    "FETCH-ANYBODY",
+    apis=_TXN,
+    features=("missing-topics",),
+)
+def transactions_for_a_missing_topic_in_each_state(s: Script) -> None:
+    """A topic that doesn't exist is refused first, whoever asks, and whatever the group does."""
+    missing = {"topic": "missing-t"}
+    s.join("n", member_id="", wait=True)
+    s.transact("n", generation=-1, **missing)
+    s.stable("a", "B1")
+    s.transact("a", offset=4)
+    s.transact("a", generation=GenerationOf("a", plus=-1), **missing)
+    s.transact("a", generation=GenerationOf("a", plus=1), instance="X", **missing)
+    s.enter("c", settle=True)
+    s.transact("a", **missing)
+    s.join("a", "B1", wait=("a", "B1", "c"))
+    s.transact("B1", **missing)
+    s.fetch("a")
+
+
+@case("TXN-COMMIT-TOPICS-UNKNOWN", apis=_OLD, features=("missing-topics",))
+def missing_topic_before_members_were_named(s: Script) -> None:
+    """In each old version a topic that doesn't exist is refused, also of a group of no name."""
+    for version in range(3):
+        transact_by_hand(s, topic="missing-t", at_most=version)
+    transact_by_hand(s, topic="missing-t", group="")
+
+
+@case(
+    "TXN-COMMIT-METADATA",
+    "TXN-COMMIT-MEMBER",
+    "FETCH-ANYBODY",
+    apis=_TXN,
+    config=METADATA_SETTING,
+)
+def metadata_too_long_in_a_transaction_of_a_rebalance(s: Script) -> None:
+    """Metadata that are too long are refused of dynamic members, too, and while they rebalance."""
+    s.preparing("a", "b")
+    s.pause()
+    s.transact("a", offset=3)
+    s.transact("a", offset=4, metadata=(TOO_LONG,))
+    s.fetch("a")
+    s.join("a", "b", wait=("a", "b", "n"))
+    s.transact("b", offset=5, metadata=(TOO_LONG,))
+    s.fetch("a")
+
+
+@case(
+    "TXN-COMMIT-TOO-LARGE",
+    "TXN-COMMIT-MEMBER",
+    "FETCH-ANYBODY",
+    apis=_TXN,
+    config=RECORD_SETTING,
+)
+def transaction_too_large_in_a_rebalance(s: Script) -> None:
+    """What can't be written is refused of dynamic members, too, and while they rebalance."""
+    s.preparing("a", "b")
+    s.pause()
+    s.transact("a", offset=3)
+    s.transact("a", offset=4, metadata=("", "m" * PADDING))
+    s.fetch("a", partitions=(0, 1))
+    s.join("a", "b", wait=("a", "b", "n"))
+    s.transact("b", offset=5, metadata=("", "m" * PADDING))
+    s.fetch("a", partitions=(0, 1))
+
+
+@case("TXN-COMMIT-OUTSIDE-TOO-LARGE", "FETCH-ANYBODY", apis=_OLD, config=RECORD_SETTING)
+def transaction_too_large_before_members_were_named(s: Script) -> None:
+    """In each old version what can't be written is refused."""
+    for version in range(3):
+        transact_by_hand(s, 4, metadata=("", "m" * PADDING), at_most=version)
     s.fetch("admin", partitions=(0, 1))

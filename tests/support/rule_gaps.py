@@ -19,7 +19,6 @@ _EARLIER = (
 )
 _ALIKE = "who commits without being a member is not looked at; a case commits so in each version"
 _SHORT = "metadata that are too long are left out first, and the rest is asked as if alone"
-_TWIN = "a case of OffsetCommit shows it; a transaction for each cell would take too long"
 _NAMELESS = "before version 3 a commit in a transaction names nobody, so nobody is refused"
 
 WHY_NOT = {
@@ -32,19 +31,8 @@ WHY_NOT = {
     "TXN-COMMIT-*TOO-LARGE · long metadata True": _SHORT,
     "TXN-COMMIT-* · long metadata True": _EARLIER,
     "TXN-COMMIT-* · record too large": _EARLIER,
-    'TXN-COMMIT-GROUP-ABSENT · state absent, mid "", inst *': _TWIN,
-    "TXN-COMMIT-GROUP-ID-INVALID · *": _TWIN,
-    "TXN-COMMIT-INSTANCE-UNMAPPED · generation after": _TWIN,
-    "TXN-COMMIT-MEMBER · state PreparingRebalance, mid a member, inst none": _TWIN,
-    "TXN-COMMIT-METADATA · *": _TWIN,
-    "TXN-COMMIT-NO-MEMBERS · state *, mid *, inst *": _TWIN,
-    "TXN-COMMIT-TOO-LARGE · *": _TWIN,
-    "TXN-COMMIT-TOPICS-UNKNOWN · *": _TWIN,
     "TxnOffsetCommit ILLEGAL_GENERATION · v*": _NAMELESS,
     "TxnOffsetCommit UNKNOWN_MEMBER_ID · v*": _NAMELESS,
-    "TxnOffsetCommit INVALID_GROUP_ID · v0 to v1": _TWIN,
-    "TxnOffsetCommit UNKNOWN_SERVER_ERROR · v*": _TWIN,
-    "TxnOffsetCommit UNKNOWN_TOPIC_OR_PARTITION · v*": _TWIN,
     "JOIN-* · record too large": _EARLIER,
     "SYNC-* · record too large": _EARLIER,
     'COMMIT-GROUP-ABSENT* · group id ""': _NO_NAME,
