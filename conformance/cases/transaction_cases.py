@@ -419,8 +419,6 @@ def dynamic_members_transact_while_a_rebalance_is_prepared(s: Script) -> None:
 def transactions_for_a_missing_topic_in_each_state(s: Script) -> None:
     """A topic that doesn't exist is refused first, whoever asks, and whatever the group does."""
     missing = {"topic": "missing-t"}
-    s.join("n", member_id="", wait=True)
-    s.transact("n", generation=-1, **missing)
     s.stable("a", "B1")
     s.transact("a", offset=4)
     s.transact("a", generation=GenerationOf("a", plus=-1), **missing)
@@ -429,6 +427,11 @@ def transactions_for_a_missing_topic_in_each_state(s: Script) -> None:
     s.transact("a", **missing)
     s.join("a", "B1", wait=("a", "B1", "c"))
     s.transact("B1", **missing)
+    s.fetch("a")
+    for who in ("a", "B1", "c"):
+        s.leave(who)
+    s.join("n", member_id="", wait=True)
+    s.transact("n", generation=-1, **missing)
     s.fetch("a")
 
 
