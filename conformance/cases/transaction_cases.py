@@ -375,8 +375,8 @@ def anybody_transacts_in_an_empty_group(s: Script) -> None:
 def generation_of_nobody_without_a_group_in_a_transaction(s: Script) -> None:
     """A generation alone is of no group either, with an instance and without."""
     s.transact("a", offset=5, member_id=NOBODY, generation=3)
-    s.transact("a", offset=6, member_id="", generation=0, group="h")
-    s.transact("A1", offset=7, member_id="", generation=0, group="i")
+    s.transact("a", offset=6, member_id="", generation=3, group="h")
+    s.transact("A1", offset=7, member_id="", generation=3, group="i")
     s.fetch("a")
 
 
