@@ -33,7 +33,7 @@ _NAMED: Mapping[str, dict[str, Any]] = {
     "i": {"member_id": NOBODY, "instance": "X"},
     "j": {"member_id": "", "instance": "X"},
 }
-"""Who else commits without a generation: each to a group of its own, where there is none."""
+"""Others that commit without a generation: each to a group of its own, where there is none."""
 
 
 def transact_by_hand(s: Script, offset: int = 1, **fields: Any) -> None:
