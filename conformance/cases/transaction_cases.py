@@ -418,7 +418,7 @@ def dynamic_members_transact_while_a_rebalance_is_prepared(s: Script) -> None:
 )
 def transactions_for_a_missing_topic_in_each_state(s: Script) -> None:
     """A topic that doesn't exist is refused first, whoever asks, and whatever the group does."""
-    missing = {"topic": "missing-t"}
+    missing: dict[str, Any] = {"topic": "missing-t"}
     s.stable("a", "B1")
     s.transact("a", offset=4)
     s.transact("a", generation=GenerationOf("a", plus=-1), **missing)
