@@ -74,6 +74,7 @@ def problems_text(report: OperatorReport) -> str:
     return text + (lost_text if lost else "")
 
 
+NO_LINE = "The log has no line about a group of the classic protocol."
 _MOST = 5
 """Greatest number of lines of a kind in the text."""
 _MOST_GROUPS = 20
@@ -84,7 +85,7 @@ _HOUR_MS = 3_600_000
 def operator_summary(report: OperatorReport) -> list[str]:
     """Return the report as lines of text."""
     if report.from_ms is None or report.until_ms is None:
-        return ["The log has no line about a group."]
+        return [NO_LINE]
     problems = operator_problems(report)
     counts = f"{times(report.rebalances.count, 'rebalance')} in {times(report.groups, 'group')}"
     span = f"From {at(report.from_ms)} to {at(report.until_ms)}"

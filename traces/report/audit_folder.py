@@ -189,7 +189,8 @@ def write_audit(run: LogRun, folder: Path) -> None:
     uncovered = NOT_COVERED if isinstance(run, ServerLogRun) else ()
     unread = run.unread if isinstance(run, ServerLogRun) else ()
     about = about_lines(run)
-    texts["index.html"] = audit_page(run.report, judged, pages, uncovered, unread, about)
+    others = len(run.other_groups)
+    texts["index.html"] = audit_page(run.report, judged, pages, uncovered, unread, about, others)
     write_texts(texts, folder, "--report")
 
 

@@ -7,7 +7,7 @@ their count; the JSON has the others.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from fencepost.traces.audit.server_log_audit import unread_heading, unread_words
@@ -16,6 +16,7 @@ from fencepost.traces.operations.group_lines import RebalanceLines
 from fencepost.traces.operations.operator_report import OperatorReport
 from fencepost.traces.operations.operator_rows import Cause, Rebalance, Remedy
 from fencepost.traces.operations.operator_words import (
+    NO_LINE,
     at_end,
     causes_by_group,
     cut,
@@ -75,12 +76,13 @@ def audit_page(
     not_covered: Sequence[str] = (),
     unread: Sequence[UnreadLines] = (),
     about: Sequence[str] = (),
+    other_groups: int = 0,
 ) -> str:
     """Make the page.
 
     `judged`: every group; `traces`: of violated ones, by name; `not_covered`: subjects that the log
     lacks; `unread`: lines about groups that were not understood; `about`: lines about the log and
-    what was not judged.
+    what was not judged; `other_groups`: number of groups of other protocols.
     """
     counts = {word: sum(1 for g in judged if g.outcome == word) for word in _OUTCOMES}
     problems_ = operator_problems(report)
@@ -90,18 +92,18 @@ def audit_page(
     day, moments = _moments(rebalances)
     return page_with_traces(
         "audit.html",
-        _heading(report, counts, unread),
+        _heading(report, counts, unread, other_groups, is_judged=not not_covered),
         traces or {},
         outcome="unknown" if unread else _worst(counts, len(problems_)),
-        unread=list(unread_words(unread)),
+        unread=_points(unread_words(unread)),
+        is_partly_shown=bool(report.unshown or unread),
         facts=_facts(report, counts if judged else {}),
         judged=[g for g in judged if g.outcome != "explained"][:_ROWS],
         unexplained=counts["violated"] + counts["unknown"],
         problems=problems_[:_ROWS],
         problem_count=len(problems_),
         head=_head,
-        unshown=list(unshown(report)),
-        at_end=list(at_end(report)),
+        facts_of_clients=_points([*unshown(report), *at_end(report)]),
         told=any(line.fenced_ms is not None for line in report.life_lines.rows),
         groups=_groups(report, rebalances, links, line),
         group_count=len(causes_by_group(report)),
@@ -116,11 +118,13 @@ def audit_page(
         rebalances=rebalances,
         day=day,
         moments=moments,
-        expired=list(expirations(report)),
+        expired=_points(expirations(report)),
         expirations=report.expirations.rows[:_ROWS],
-        notes=list(rebalance_lines(report)) if report.rebalances.count else [],
-        others=list(other_lines(report)),
-        about=about,
+        notes=_points(rebalance_lines(report) if report.rebalances.count else ()),
+        others=_points(other_lines(report)),
+        about=_points(about),
+        points_of=_points,
+        no_line=NO_LINE,
         near=report.near_timeouts.rows[:_ROWS],
         life_lines=report.life_lines.rows[:_ROWS],
         picture=life_picture(report),
@@ -164,23 +168,60 @@ def _head(problem: OperatorProblem) -> str:
 _NAMES = 3
 
 
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A line of the text: its begin, the `rest` of a long one, and the lines that belong to it."""
+
+    says: str
+    rest: str
+    below: tuple[Point, ...]
+
+
+_LONG = 360
+"""Characters of a line from which on its rest is folded up."""
+_BEGIN = 200
+
+
+def _points(lines: Iterable[str]) -> list[Point]:
+    """Return lines of the text as points; a line that is indented belongs to the one before."""
+    blocks: list[tuple[str, list[str]]] = []
+    for line in lines:
+        if line.startswith("  ") and blocks:
+            blocks[-1][1].append(line[2:])
+        else:
+            blocks.append((line.strip(), []))
+    points = []
+    for says, below in blocks:
+        end = says.rfind(" ", 0, _BEGIN) if len(says) > _LONG else len(says)
+        end = end if end > 0 else len(says)
+        points.append(Point(says[:end], says[end:].strip(), tuple(_points(below))))
+    return points
+
+
 def _heading(
-    report: OperatorReport, counts: Mapping[str, int], unread: Sequence[UnreadLines]
+    report: OperatorReport,
+    counts: Mapping[str, int],
+    unread: Sequence[UnreadLines],
+    other_groups: int,
+    *,
+    is_judged: bool,
 ) -> str:
     counts_text = ", ".join(f"{counts[w]:,} {w}" for w in reversed(_OUTCOMES) if counts[w])
     groups = times(sum(counts.values()) or report.groups, "group")
     problems = problems_text(report)
     beside = f"; {unread_heading(unread)}" if unread else ""
+    if other_groups:
+        beside += f"; {times(other_groups, 'group')} of another protocol, not judged"
     return (
         f"{problems[0].upper()}{problems[1:]}; {groups}"
-        f"{f': {counts_text}' if counts_text else ', not judged' if report.unshown else ''}{beside}"
+        f"{f': {counts_text}' if counts_text else '' if is_judged else ', not judged'}{beside}"
     )
 
 
 def _facts(report: OperatorReport, counts: Mapping[str, int]) -> list[tuple[str, str]]:
     expired = report.expirations.count
     if report.from_ms is None or report.until_ms is None:
-        return [("the log", "holds no request of a group")]
+        return [("the log", NO_LINE)]
     return [
         ("from", at(report.from_ms)),
         ("to", at(report.until_ms)),

@@ -132,7 +132,7 @@ def test_a_file_without_a_line_about_a_group_has_no_requests_to_speak_of(tmp_pat
     path.write_text("[2026-11-23 16:03:11,800] INFO started (kafka.server.KafkaServer)\n")
     code, text = run(str(path), "--format", "server-log")
     assert code == 0
-    assert "The log has no line about a group." in text
+    assert "The log has no line about a group of the classic protocol." in text
     assert "request of a group" not in text
 
 

@@ -19,7 +19,12 @@ from fencepost.traces.logs.request_log import LoggedExchange, read_request_log
 from fencepost.traces.operations import operator_report
 from fencepost.traces.operations.operator_report import LimitedRows, OperatorAudit, OperatorReport
 from fencepost.traces.operations.operator_rows import Cause, Process, Remedy, StaticLeave, ThrownOut
-from fencepost.traces.operations.operator_words import SCHEMA, operator_json, operator_summary
+from fencepost.traces.operations.operator_words import (
+    NO_LINE,
+    SCHEMA,
+    operator_json,
+    operator_summary,
+)
 from fencepost.traces.operations.problem_words import operator_problems
 
 RECORDED = TESTS / "traces" / "request_logs"
@@ -343,7 +348,7 @@ def test_how_often_is_said_although_not_all_rows_are_kept() -> None:
 
 
 def test_an_empty_log_says_so() -> None:
-    assert operator_summary(reported([])) == ["The log has no line about a group."]
+    assert operator_summary(reported([])) == [NO_LINE]
 
 
 def test_what_would_have_avoided_rebalances_is_counted() -> None:

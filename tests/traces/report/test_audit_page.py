@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 from support.logs.audit_reports import reported
+from support.logs.audits import made, wrong_answers
+from support.logs.busy_server_log import consumer_protocol_lines
 from support.page.open import Open
 from support.page.pages import finding
 from support.places import TESTS
 
-from fencepost.traces.logs.request_log import read_request_log
+from benchmarks.log_traffic import Plan
+from fencepost.traces.audit.audit_settings import AuditSettings
+from fencepost.traces.audit.log_audit import audit_log
+from fencepost.traces.audit.server_log_audit import audit_server_log
+from fencepost.traces.logs.request_log import RequestLog, read_request_log
+from fencepost.traces.logs.server_log import ServerLog
+from fencepost.traces.report.audit_folder import LogRun, write_audit
 from fencepost.traces.report.audit_page import Judged, audit_page
 
 LOG = TESTS / "traces" / "request_logs" / "kafka-2.8.0.log.gz"
@@ -69,3 +80,100 @@ def test_a_narrow_screen_scrolls_tables_not_the_page(open_page: Open, text: str)
     page = open_page(text, width=420)
     wide = page.evaluate("document.documentElement.scrollWidth")
     assert wide <= 420
+
+
+def folder_page(run: LogRun, folder: Path) -> str:
+    """The page of a report that a command writes."""
+    write_audit(run, folder)
+    return (folder / "index.html").read_text("utf-8")
+
+
+def server_page(text: str, folder: Path) -> str:
+    log = folder / "server.log"
+    log.write_text(text, "utf-8")
+    return folder_page(audit_server_log(ServerLog([log])), folder / "report")
+
+
+def violated_page(folder: Path) -> str:
+    lines, _, _ = wrong_answers(made(Plan(lines=1_500, groups=3)), seed=1)
+    log = folder / "kafka-request.log"
+    log.write_bytes(b"".join(lines))
+    return folder_page(audit_log(RequestLog([log]), AuditSettings()), folder / "report")
+
+
+UNREAD = (
+    "[2026-11-21 10:00:00,000] INFO [GroupCoordinator 1]: Preparing to rebalance group orders in "
+    "state PreparingRebalance with old generation 0 (reason: Adding new member a-1) "
+    "(kafka.coordinator.group.GroupCoordinator)\n"
+    "[2026-11-21 10:00:01,000] INFO [GroupCoordinator 1]: Group stock of nobody knows what "
+    "(kafka.coordinator.group.GroupCoordinator)\n"
+)
+PAGES = {
+    "empty": lambda folder: server_page("[2026-11-21 10:00:02,000] INFO hello\n", folder),
+    "unread": lambda folder: server_page(UNREAD, folder),
+    "others": lambda folder: server_page("".join(consumer_protocol_lines()), folder),
+    "violated": violated_page,
+}
+FIRST = {
+    "empty": ("Problems with the clients", "no line about a group of the classic protocol"),
+    "unread": ("Not understood, so missing below", "Group stock of nobody knows what"),
+    "others": ("Problems with the clients", "3 groups of another protocol, not judged"),
+    "violated": ("Time line", "violated"),
+}
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("kind", PAGES)
+def test_pages_of_odd_logs_begin_with_what_is_odd(
+    open_page: Open, tmp_path: Path, kind: str, width: int
+) -> None:
+    page = open_page(PAGES[kind](tmp_path), width=width, theme="dark" if width < 640 else "light")
+    heading, says = FIRST[kind]
+    assert page.locator("#index h2").first.text_content() == heading
+    expect(page.locator("#index")).to_contain_text(says)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    found = Axe().run(page).response["violations"]
+    assert [(f["id"], f["impact"], f["nodes"][0]["html"][:120]) for f in found] == []
+
+
+def test_a_violation_has_its_line_its_rule_and_its_trace(open_page: Open, tmp_path: Path) -> None:
+    page = open_page(violated_page(tmp_path))
+    answers = page.get_by_role("region", name="What the broker answered")
+    expect(answers).to_contain_text("kafka-request.log:")
+    expect(answers).to_contain_text("was answered")
+    answers.get_by_role("link").first.click()
+    expect(page.locator("#index")).to_be_hidden()
+
+
+def test_life_lines_fit_a_narrow_screen(open_page: Open, text: str) -> None:
+    page = open_page(text, width=390)
+    expect(page.locator("svg.lives")).to_be_hidden()
+    slim = page.locator(".slim-lives svg")
+    expect(slim.first).to_be_visible()
+    assert slim.count() == page.locator("svg.lives g").count()
+    assert (
+        slim.first.locator(".cut").count()
+        == page.locator("svg.lives g").first.locator(".cut").count()
+    )
+
+
+def test_only_the_head_of_a_problem_is_bold(open_page: Open, text: str) -> None:
+    page = open_page(text)
+    problem = page.get_by_role("region", name="Problems with the clients").locator("li").first
+    weights = problem.evaluate(
+        "(li) => ['h3', 'p', '.remedy'].map((what) => li.querySelector(what))"
+        ".map((part) => getComputedStyle(part).fontWeight)"
+    )
+    assert int(weights[0]) >= 600
+    assert weights[1:] == ["400", "400"]
+    expect(problem.locator("h3")).to_have_text(re.compile("ping-pong 'orders' · orders-2 · pod-3"))
+
+
+def test_a_long_line_is_folded_up(open_page: Open, text: str) -> None:
+    page = open_page(text)
+    line = page.locator("details.long").first
+    length = len(line.text_content() or "")
+    assert length > 360
+    assert len(line.inner_text()) < 260
+    line.locator("summary").click()
+    assert len(line.inner_text()) > 300

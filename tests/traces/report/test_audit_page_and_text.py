@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from markupsafe import escape
 from support.logs.audits import made, wrong_answers
+from support.logs.busy_server_log import consumer_protocol_lines
 from support.places import TESTS
 
 from benchmarks.log_traffic import Plan
@@ -119,6 +120,22 @@ def test_lines_that_were_not_read_are_on_the_page(tmp_path: Path) -> None:
     run = audit_server_log(ServerLog([log]))
     assert run.unread_count == 1
     assert lacking(run, tmp_path / "report") == []
+
+
+def test_a_log_without_a_group_says_so_on_both(tmp_path: Path) -> None:
+    log = tmp_path / "server.log"
+    log.write_text("[2026-11-21 10:00:02,000] INFO hello (kafka.log.Log)\n")
+    assert lacking(audit_server_log(ServerLog([log])), tmp_path / "report") == []
+
+
+def test_groups_of_another_protocol_are_in_the_heading(tmp_path: Path) -> None:
+    log = tmp_path / "server.log"
+    log.write_text("".join(consumer_protocol_lines()))
+    run = audit_server_log(ServerLog([log]))
+    text, page = written(run, tmp_path / "report")
+    assert missing(text, page) == []
+    assert "0 groups, not judged; 3 groups of another protocol, not judged" in shown(page)
+    assert "no line about a group of the classic protocol" in text
 
 
 def test_all_problems_are_on_the_page_where_the_text_has_some(tmp_path: Path) -> None:

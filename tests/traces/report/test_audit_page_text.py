@@ -139,12 +139,13 @@ def test_each_instance_id_has_a_lane_and_each_holder_a_bar() -> None:
     page = audit_page(reported(log.exchanges))
     picture = page.partition('<svg class="lives"')[2].partition("</svg>")[0]
     assert picture.count("<g><text") == 2
-    assert page.count('class="life-a"') == 2
-    assert page.count('class="life-b"') == 1
+    assert picture.count('class="life-a"') == 2
+    assert picture.count('class="life-b"') == 1
     assert 'class="cut"' not in page
 
 
 def test_a_log_without_groups_has_a_page() -> None:
     text = text_of(audit_page(reported([])))
     assert "0 problems with clients; 0 groups" in text
-    assert "no request of a group" in text
+    assert text.count("The log has no line about a group of the classic protocol.") == 2
+    assert "Nothing was found" not in text
