@@ -39,10 +39,11 @@ from fencepost.conformance.wire.codec import encode_message
 from fencepost.model.messages.messages import HeartbeatResponse
 from fencepost.model.messages.shapes import Message
 from fencepost.traces.files.document_schema import Count, Document, DocumentSchema, Seconds
-from fencepost.traces.operations.operator_rows import Cause, End
+from fencepost.traces.operations.operator_rows import Cause, End, Remedy
 from fencepost.traces.operations.rebalances import JudgedRebalance
 
 CauseWord = Annotated[str, Meta(extra_json_schema={"enum": [cause.value for cause in Cause]})]
+RemedyWord = Annotated[str, Meta(extra_json_schema={"enum": [each.value for each in Remedy]})]
 
 
 class ApiTraffic(Document, frozen=True):
@@ -54,7 +55,11 @@ class ApiTraffic(Document, frozen=True):
 
 
 class RebalanceRow(Document, frozen=True):
-    """A rebalance.  `took_s` None: it was cut off by another one, or a failover."""
+    """A rebalance.  `took_s` None: it was cut off by another one, or a failover.
+
+    `remedy`: what would have avoided it, in the words of `audit`; unknown of one without a
+    generation.
+    """
 
     at_s: Seconds
     cause: CauseWord
@@ -64,6 +69,7 @@ class RebalanceRow(Document, frozen=True):
     generation: int | None
     members: int | None
     took_s: Seconds | None
+    remedy: RemedyWord = Remedy.UNKNOWN.value
 
 
 class FailureRow(Document, frozen=True):
@@ -107,7 +113,8 @@ class Cost(Document, frozen=True, kw_only=True):
     time that partitions were consumed from racks without a replica; None: without `replicas`.
     `longest_gap_s`: of any partition.  `balanced_after_s`: the time of the last change; None: the
     group was not balanced at the end.  `lasted_s`: the observed time.  `halted`: rollouts that
-    stopped.  `seeds`, `percentiles`: of all runs, where this is the first of several.
+    stopped.  `remedies`: the number of rebalances that each would have avoided, as of `causes`.
+    `seeds`, `percentiles`: of all runs, where this is the first of several.
     """
 
     schema: Literal["simulation-1"] = "simulation-1"
@@ -133,6 +140,7 @@ class Cost(Document, frozen=True, kw_only=True):
     apis: dict[str, ApiTraffic]
     each_rebalance: tuple[RebalanceRow, ...]
     each_partition: tuple[PartitionRow, ...]
+    remedies: dict[str, Count] = msgspec.field(default_factory=dict)
     seeds: Annotated[tuple[int, ...], Meta(min_length=2)] | UnsetType = UNSET
     percentiles: dict[str, Percentiles] | UnsetType = UNSET
 
@@ -354,6 +362,7 @@ def _cost(run: SimulationRun, deployment: RunningDeployment, begin_ms: int) -> C
         requests=sum(each.requests for each in apis.values()),
         bytes=sum(each.bytes_in + each.bytes_out for each in apis.values()),
         causes=dict(Counter(row.cause for row in rows).most_common()),
+        remedies=dict(Counter(row.remedy for row in rows).most_common()),
         halted=tuple(deployment.halted),
         failures=tuple(
             FailureRow(
@@ -425,6 +434,7 @@ def _row(rebalance: AnyRebalance, begin_ms: int) -> RebalanceRow:
         generation=row.generation,
         members=row.members_after,
         took_s=None if row.duration_ms is None else _s(row.duration_ms),
+        remedy=row.remedy.value,
     )
 
 

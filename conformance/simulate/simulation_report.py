@@ -362,8 +362,9 @@ def _trouble(cost: Cost, *, named: bool) -> list[str]:
 
 def _rebalances(cost: Cost) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for name, side in (("at", "right"), ("cause", "left"), ("members", "right"), ("took", "right")):
-        table.add_column(name, justify="right" if side == "right" else "left")
+    for name in ("at", "cause", "members", "took", "would have avoided it"):
+        is_text = name in {"cause", "would have avoided it"}
+        table.add_column(name, justify="left" if is_text else "right")
     for row in cost.each_rebalance[:_ROWS]:
         also = f", also {', '.join(row.also)}" if row.also else ""
         note = f" ({row.note})" if row.note else ""
@@ -372,6 +373,7 @@ def _rebalances(cost: Cost) -> Table:
             f"{row.cause}: {row.who}{note}{also}",
             "-" if row.members is None else str(row.members),
             "cut off" if row.took_s is None else f"{row.took_s:,.1f} s",
+            row.remedy,
         )
     return table
 

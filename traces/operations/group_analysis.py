@@ -628,11 +628,13 @@ class GroupAnalysis:
         by: Process | None = None,
         place: str = "",
         *,
+        heard_ms: int | None = None,
         is_poll_timeout: bool = False,
     ) -> Departure:
         at_ms = until_ms or member.heard_ms
-        is_exact = self._hears or end in {End.LEFT, End.REMOVED}
-        heard_ms = min(member.heard_ms, at_ms) if self._hears else at_ms
+        is_exact = self._hears or heard_ms is not None or end in {End.LEFT, End.REMOVED}
+        if heard_ms is None:
+            heard_ms = min(member.heard_ms, at_ms) if self._hears else at_ms
         if not is_exact and (open_ms := self._rebalances.open_ms) is not None:
             # Had it been alive, it would have joined the rebalance that waited for it.
             heard_ms = min(at_ms, open_ms - 1)
@@ -706,10 +708,21 @@ class GroupAnalysis:
         gone = self._gone_before_load(event.member_id)
         if gone is None:
             member = self._known(event.member_id, event, None, event.process)
-            gone = self._remove(member, event.end, event.at_ms, None, event.place)
+            how = (event.end, event.at_ms, None, event.place)
+            gone = self._remove(member, *how, heard_ms=self._heard_before(event, member))
         else:
             self._after_load.append(event.at_ms)
         self._rebalances.note_expiry(gone, event.at_ms)
+
+    def _heard_before(self, event: Removed, member: LogMember) -> int | None:
+        """Return the time of the last request of a member that expired, if its session shows it.
+
+        A session begins anew with a generation, too, so only a later time is that of a request.
+        """
+        if event.end is not End.EXPIRED or member.session_ms is None:
+            return None
+        heard_ms, current = event.at_ms - member.session_ms, self._rebalances.current
+        return None if current is None or heard_ms <= current.completed_ms else heard_ms
 
     def _gone_before_load(self, member_id: str) -> Departure | None:
         """Return the departure of a member of which the coordinator that loaded it doesn't know."""

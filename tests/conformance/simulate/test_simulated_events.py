@@ -108,11 +108,20 @@ def test_a_rebalance_that_a_failover_cuts_off_is_there_without_a_generation() ->
     assert [row.at_s for row in rows] == sorted(row.at_s for row in rows)
 
 
-def test_a_remedy_is_what_the_other_form_of_the_members_shows(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["rolling-bounce", "crash", "streams"])
+def test_a_remedy_is_what_the_other_form_of_the_members_shows(name: str) -> None:
     """Static membership would have avoided those that a group of static members doesn't have."""
-    dynamic = play(in_form("rolling-bounce", "eager"), 0, tmp_path)
-    static = play(in_form("rolling-bounce", "static"), 0, tmp_path)
-    bounced = [r for r in dynamic.direct.rebalances.rows if r.cause is not Cause.NEW_MEMBER]
-    assert {row.remedy for row in bounced} == {Remedy.STATIC}
-    more = len(dynamic.direct.rebalances.rows) - len(static.direct.rebalances.rows)
-    assert dynamic.direct.remedies[Remedy.STATIC] == more
+    dynamic, static = (simulate(SimulationRun(in_form(name, f))) for f in ("eager", "static"))
+    assert dynamic.remedies == {"static membership": dynamic.rebalances - static.rebalances}
+
+
+def test_so_it_is_of_a_session_that_is_too_short() -> None:
+    short, right = (
+        simulate(SimulationRun(find_scenario(name)))
+        for name in ("to-static-short-session", "to-static")
+    )
+    assert short.remedies["a longer session timeout"] == short.rebalances - right.rebalances
+
+
+def test_nothing_would_have_avoided_a_member_that_does_not_come_back() -> None:
+    assert simulate(SimulationRun(find_scenario("crash-for-good"))).remedies == {"neither": 1}

@@ -47,6 +47,7 @@ def document(variant: str, **fields: Any) -> dict[str, Any]:
                 "also": ["app-2"],
                 "members": None,
                 "took_s": None,
+                "remedy": "static membership",
             }
         ],
         "each_partition": [
