@@ -29,14 +29,12 @@ from fencepost.conformance.advise.advice import (
     way_there,
 )
 from fencepost.conformance.advise.advice_report import (
-    advice_words,
-    audit_words,
     avoided_s,
     before_words,
     head_words,
     log_words,
-    observed_restarts,
     point_note,
+    reasons,
     settings,
 )
 from fencepost.conformance.advise.known_facts import FACTS, assumptions
@@ -248,8 +246,7 @@ def advice_document(advice: Advice, log: LogFacts | None, inputs: Sequence[str])
         settings=tuple(settings(advice)),
         words=(
             *head_words(advice, log),
-            *audit_words(advice, log),
-            *advice_words(advice, inputs, observed_restarts(log)),
+            *reasons(advice, inputs, log),
         ),
         compared_with=before_words(inputs),
         conflict=advice.conflict,

@@ -95,18 +95,33 @@ def head_words(advice: Advice, log: LogFacts | None) -> Iterator[str]:
         yield from problem_words(log)
     if advice.conflict:
         yield f"{advice.conflict[0].upper()}{advice.conflict[1:]}."
-    limit = "--only" if log is None or log.library is None else f"--only, or {log.library.name},"
-    if advice.known.only and advice.advised.lost_s > advice.today.lost_s:
+    today, advised = advice.today, advice.advised
+    if advised.lost_s <= today.lost_s:
+        return
+    why_not = next((p.why_not for p in advice.curve if p.session_s == today.session_s), "")
+    if why_not:
         yield (
-            f"It doesn't pay: of what {limit} allows it loses least, and more than what is "
-            f"compared with, {setting_words(advice.today)}."
+            f"It loses more than what is compared with, {setting_words(today)}, since "
+            f"{today.session_s:g} s are {why_not}."
+        )
+    elif advice.known.only:
+        yield (
+            f"It doesn't pay: of what may be advised it loses least, and more than what is "
+            f"compared with, {setting_words(today)}."
         )
 
 
 def advice_words(
-    advice: Advice, inputs: Sequence[str], restarts: int | None = None
+    advice: Advice,
+    inputs: Sequence[str],
+    restarts: int | None = None,
+    *,
+    is_compared: bool = False,
 ) -> Iterator[str]:
-    """Explain the gain, in sentences; `restarts`: the number of restarts in a log."""
+    """Explain the gain, in sentences.
+
+    `restarts`: the number of restarts in a log; `is_compared`: `audit_words` are before it.
+    """
     known, best = advice.known, advice.advised
     if len(both_settings(advice)) == 1:
         as_good = ""
@@ -118,7 +133,8 @@ def advice_words(
         )
     yield from _sum_words(advice, inputs)
     yield from _shorter_words(advice, inputs)
-    yield from _static_words(advice, restarts)
+    if best.is_static or not is_compared:
+        yield from _static_words(advice, restarts)
     yield from _beat_words(advice)
     yield from _close_words(advice)
     yield from _wait_words(advice)
@@ -351,10 +367,11 @@ def log_words(advice: Advice, log: LogFacts) -> Iterator[str]:
     yield f"The log shows {log.lasted_s:,.0f} s of group {log.group}, with {rebalances}."
     if log.restarts_s:
         middle = log.restarts_s[len(log.restarts_s) // 2]
+        is_one = _short(log.restarts_s[0]) == _short(log.restarts_s[-1])
+        half = "" if is_one else f", half of them up to {_short(middle)}"
         yield (
             f"{plural(len(log.restarts_s), 'restart')} with a rebalance took "
-            f"{_short(log.restarts_s[0])} to {_short(log.restarts_s[-1])}, half of them up to "
-            f"{_short(middle)}."
+            f"{_span(log.restarts_s)}{half}."
         )
     if log.shared:
         yield (
@@ -387,13 +404,8 @@ def log_words(advice: Advice, log: LogFacts) -> Iterator[str]:
 def _library_words(library: ClientLibrary) -> Iterator[str]:
     """Describe the client library, and what it can't be advised."""
     yield f"Its clients are of {library.name}, as their client ids or assignors show."
-    if not library.has_static:
-        yield without_static(library)
-    if not library.can_change:
-        yield (
-            f"The strategy is kept: {library.name} doesn't offer an eager and a cooperative "
-            "assignor together, so no rolling restart leads from one to the other (--only)."
-        )
+    if library.keeps:
+        yield f"The strategy is kept: {library.name} {library.keeps} (--only)."
 
 
 def _free_words(log: LogFacts) -> Iterator[str]:
@@ -402,8 +414,7 @@ def _free_words(log: LogFacts) -> Iterator[str]:
     if log.free_s:
         yield (
             f"{plural(len(log.free_s), 'restart')} of static members without a rebalance took "
-            f"{_short(log.free_s[0])} to {_short(log.free_s[-1])}, less than the session "
-            f"timeout{session}."
+            f"{_span(log.free_s)}, less than the session timeout{session}."
         )
     if hidden := log.free - len(log.free_s):
         yield (
@@ -426,6 +437,8 @@ def audit_words(advice: Advice, log: LogFacts | None) -> Iterator[str]:
             f"{_cost_of_audit(advice, needed_ms)}; what is advised avoids {avoided}, and loses "
             f"{_sum(best.lost_s)}."
         )
+        if log.library is not None and not log.library.has_static:
+            yield without_static(log.library)
     elif avoided < log.saved:
         yield (
             f"fencepost audit says that static membership would have avoided {log.saved} of "
@@ -444,13 +457,24 @@ def audit_words(advice: Advice, log: LogFacts | None) -> Iterator[str]:
         )
 
 
+def reasons(advice: Advice, inputs: Sequence[str], log: LogFacts | None) -> Iterator[str]:
+    """Explain the advice, and first how it differs from an audit of the log, if there is one."""
+    compared = list(audit_words(advice, log))
+    yield from compared
+    count = observed_restarts(log)
+    yield from advice_words(advice, inputs, count, is_compared=bool(compared))
+
+
 def _cost_of_audit(advice: Advice, needed_ms: int | None) -> str:
     """Format what the settings of an audit would lose in a week."""
     static = [form for form in FORMS if form.is_static]
     if needed_ms is None or needed_ms / 1000 <= advice.known.heartbeat_s:
         return ""
     each = (setting_cost(advice.known, form, needed_ms / 1000).lost_s for form in static)
-    return f" with session.timeout.ms={needed_ms}, and would lose {_sum(min(each))} in a week"
+    return (
+        f" with session.timeout.ms={needed_ms}, half as much again as the longest absence, and "
+        f"would lose {_sum(min(each))} in a week"
+    )
 
 
 def _unlike_restarts(log: LogFacts) -> Iterator[str]:
@@ -488,6 +512,12 @@ def _setting_words(advice: Advice, log: LogFacts) -> Iterator[str]:
             "No process was silent for nearly a session in the log and lived: how long one may be "
             "silent it doesn't show (--longest-pause-s)."
         )
+
+
+def _span(durations_s: Sequence[float]) -> str:
+    """Format the least and the greatest of sorted durations, or both as one."""
+    low, high = _short(durations_s[0]), _short(durations_s[-1])
+    return low if low == high else f"{low} to {high}"
 
 
 def _short(seconds: float) -> str:
@@ -575,9 +605,7 @@ def print_advice(
         say("Set")
         for line in settings(advice):
             say(f"  {line}")
-    for line in audit_words(advice, log):
-        say(line)
-    for line in advice_words(advice, inputs, observed_restarts(log)):
+    for line in reasons(advice, inputs, log):
         say(line)
     if steps := migration(advice):
         say("")

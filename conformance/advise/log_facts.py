@@ -264,7 +264,7 @@ def _limits(log: LogFacts, only: Sequence[str]) -> tuple[str, ...]:
     own = []
     if library is not None and not library.has_static:
         own.append("dynamic")
-    if library is not None and not library.can_change:
+    if library is not None and library.keeps:
         strategy = log.facts.get("strategy", library.strategy)
         own.append("eager" if strategy == BOTH else strategy)
     chosen = set(only)

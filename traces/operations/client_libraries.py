@@ -19,16 +19,14 @@ class ClientLibrary:
     """A client library.
 
     `client_ids`: a pattern of those that it has where none is set.  `has_static`: it has static
-    members; `can_change`: it offers an eager and a cooperative assignor together, so that rolling
-    restarts lead from one to the other.  `strategy`, `session_ms`: where nothing is set.
-    `session`, `heartbeat`, `instance`: names of its settings; `assignors`: the line that sets them,
-    by strategy; `own_assignor`: the name of one that no other library has.
+    members.  `strategy`, `session_ms`: where nothing is set.  `session`, `heartbeat`, `instance`:
+    names of its settings; `assignors`: the line that sets them, by strategy; `own_assignor`: the
+    name of one that no other library has; `keeps`: why its strategy can't be changed, "" if it can.
     """
 
     name: str
     client_ids: str
     has_static: bool
-    can_change: bool
     strategy: str
     session_ms: int
     session: str = "session.timeout.ms={}"
@@ -36,6 +34,10 @@ class ClientLibrary:
     instance: str = "group.instance.id"
     assignors: Mapping[str, str] = field(default_factory=dict)
     own_assignor: str = ""
+    keeps: str = (
+        "doesn't offer an eager and a cooperative assignor together, so no rolling restart leads "
+        "from one to the other"
+    )
 
 
 _PACKAGE = "org.apache.kafka.clients.consumer."
@@ -46,7 +48,7 @@ JAVA = ClientLibrary(
     "Java's consumer",
     r"consumer-(?:.+-)?\d+",
     has_static=True,
-    can_change=True,
+    keeps="",
     strategy="both",
     session_ms=45_000,
     assignors={
@@ -55,11 +57,18 @@ JAVA = ClientLibrary(
         "both": f"{_ASSIGNMENT}={_RANGE},{_STICKY}",
     },
 )
+STREAMS = ClientLibrary(
+    "Kafka Streams",
+    r".*-StreamThread-\d+-consumer",
+    has_static=True,
+    strategy="cooperative",
+    session_ms=45_000,
+    keeps="has an assignor of its own",
+)
 LIBRDKAFKA = ClientLibrary(
     "librdkafka",
     r"rdkafka",
     has_static=True,
-    can_change=False,
     strategy="eager",
     session_ms=45_000,
     assignors={
@@ -71,7 +80,6 @@ KAFKAJS = ClientLibrary(
     "KafkaJS",
     r"kafkajs",
     has_static=False,
-    can_change=False,
     strategy="eager",
     session_ms=30_000,
     session="sessionTimeout: {}",
@@ -82,7 +90,6 @@ KAFKA_GO = ClientLibrary(
     "kafka-go",
     r".*\(github\.com/segmentio/kafka-go\)",
     has_static=False,
-    can_change=False,
     strategy="eager",
     session_ms=30_000,
     session="ReaderConfig.SessionTimeout = {} * time.Millisecond",
@@ -92,7 +99,6 @@ SARAMA = ClientLibrary(
     "sarama",
     r"sarama",
     has_static=True,
-    can_change=False,
     strategy="eager",
     session_ms=10_000,
     session="Consumer.Group.Session.Timeout = {} * time.Millisecond",
@@ -103,7 +109,7 @@ FRANZ_GO = ClientLibrary(
     "franz-go",
     r"kgo",
     has_static=True,
-    can_change=True,
+    keeps="",
     strategy="cooperative",
     session_ms=45_000,
     session="kgo.SessionTimeout({} * time.Millisecond)",
@@ -119,7 +125,6 @@ KAFKA_PYTHON = ClientLibrary(
     "kafka-python",
     r"kafka-python-[\d.]+\S*",
     has_static=True,
-    can_change=False,
     strategy="eager",
     session_ms=45_000,
     session="session_timeout_ms={}",
@@ -130,7 +135,6 @@ AIOKAFKA = ClientLibrary(
     "aiokafka",
     r"aiokafka-[\d.]+\S*",
     has_static=True,
-    can_change=False,
     strategy="eager",
     session_ms=10_000,
     session="session_timeout_ms={}",
@@ -139,6 +143,7 @@ AIOKAFKA = ClientLibrary(
 )
 
 LIBRARIES = (
+    STREAMS,
     JAVA,
     LIBRDKAFKA,
     KAFKAJS,

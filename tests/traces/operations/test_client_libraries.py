@@ -10,7 +10,12 @@ import pytest
 from fencepost.traces.operations.client_libraries import LIBRARIES, library_of
 
 DRIVERS = Path(__file__).resolve().parents[3] / "docs" / "clients" / "drivers.md"
-IN_DRIVERS = {"Java's consumer": "java", "librdkafka": "confluent-kafka", "KafkaJS": "kafkajs"}
+IN_DRIVERS = {
+    "Java's consumer": "java",
+    "Kafka Streams": "java",
+    "librdkafka": "confluent-kafka",
+    "KafkaJS": "kafkajs",
+}
 
 
 @pytest.mark.parametrize(
@@ -18,6 +23,7 @@ IN_DRIVERS = {"Java's consumer": "java", "librdkafka": "confluent-kafka", "Kafka
     [
         ("consumer-orders-1", "Java's consumer"),
         ("consumer-12", "Java's consumer"),
+        ("wc-0d1e-StreamThread-2-consumer", "Kafka Streams"),
         ("rdkafka", "librdkafka"),
         ("kafkajs", "KafkaJS"),
         ("app@pod-3 (github.com/segmentio/kafka-go)", "kafka-go"),
