@@ -87,8 +87,8 @@ _EVERY_S = 30.0
     "--as",
     "known_as",
     metavar="TARGET",
-    help="Judge it as this target: with the list of known failures of kafka:VERSION, kfake, tansu "
-    "or mock, and the revision of that Kafka.",
+    help="Judge it as this target: with the list of known failures of kafka:VERSION, kfake, tansu, "
+    "seaweedfs, rivine, nafka or mock, and the revision of that Kafka.",
 )
 @written_list_option
 @older_option

@@ -505,7 +505,10 @@ class TcpTarget(Target):
     async def _measure_settings(self) -> None:
         """Measure the settings that the broker does not report, and that nobody gave."""
         unknown = {key for key, source in self.settings_source.items() if source == "assumed"}
-        if not self._measures or not (MEASURABLE & unknown) or "JoinGroup" not in self.working:
+        if not self._measures:
+            return
+        if not (MEASURABLE & unknown) or "JoinGroup" not in self.working:
+            self.remarks += self._sources()
             return
         numbers = itertools.count(1)
 
@@ -518,14 +521,16 @@ class TcpTarget(Target):
         result = await measured(door, self.working["JoinGroup"], name, frozenset(unknown))
         self.settings |= result.settings
         self.settings_source |= dict.fromkeys(result.settings, "measured")
-        self.remarks = tuple(result.remarks) + self._assumed()
+        self.remarks = tuple(result.remarks) + self._sources()
 
-    def _assumed(self) -> tuple[str, ...]:
-        """Say which settings are measured or assumed, and how to give others."""
+    def _sources(self) -> tuple[str, ...]:
+        """Say where each setting is from, and how to give others than those that are assumed."""
         texts = []
-        for source, remedy in (
-            ("measured", ""),
-            ("assumed", ": give --set KEY=VALUE where the broker has another"),
+        for source, words, remedy in (
+            ("describe-configs", "read from the broker", ""),
+            ("option", "given with --set", ""),
+            ("measured", "measured", ""),
+            ("assumed", "assumed", ": give --set KEY=VALUE where the broker has another"),
         ):
             rows = (
                 f"{key} {'none' if value is None else value}"
@@ -533,7 +538,7 @@ class TcpTarget(Target):
                 if self.settings_source[key] == source
             )
             if text := ", ".join(rows):
-                texts.append(f"settings {source}: {text}{remedy}")
+                texts.append(f"settings {words}: {text}{remedy}")
         return tuple(texts)
 
     async def probe_versions(self) -> Findings:

@@ -22,7 +22,7 @@ from fencepost.model.coordinator import (
     Reset,
     Send,
 )
-from fencepost.properties.judging.outcome import Outcome
+from fencepost.properties.judging.outcome import CaseResult, Outcome
 from fencepost.properties.judging.report import Certificate
 
 REFUSED = "127.0.0.1:1 can't be reached (Connection refused)"
@@ -138,14 +138,13 @@ async def test_what_may_end_the_one_broker_comes_last_and_alone() -> None:
     for isolates in (True, False):
         target = RealClockTarget()
         target.hints = Hints(isolates=isolates)
-        ends: list[str] = []
-        options = Options(progress=lambda result, ends=ends: ends.append(result.case.id))
+        ended: list[CaseResult] = []
+        options = Options(progress=ended.append)
         await certify(target, KAFKA_4, [catalogue()[case] for case in cases], options)
         begun = [label for label in target.scopes if "/" in label]
         assert (set(begun[-2:]) == {RISKY, cases[2]}) is not isolates
         if not isolates:
-            assert ends[-2:] == begun[-2:]
-            assert len(ends[:-2]) == 3
+            assert [result.case.id for result in ended[3:]] == begun[-2:]
 
 
 @at_once

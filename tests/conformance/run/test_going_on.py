@@ -165,7 +165,8 @@ def test_a_case_goes_on_to_what_else_is_listed_for_it() -> None:
     _, known = apply(again, entries, KAFKA_4)
     assert (known.outcome, known.known) == (Outcome.KNOWN_FAILURE, entries[2])
     # Where a busy machine lets nothing be shown behind the deviation, that is known, too.
-    _, known = apply([own, both.before], entries, KAFKA_4)
+    fallen_back: list[CaseResult] = [own, both.before]
+    _, known = apply(fallen_back, entries, KAFKA_4)
     assert (known.outcome, known.known) == (Outcome.KNOWN_FAILURE, entries[1])
 
 

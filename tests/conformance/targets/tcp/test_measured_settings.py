@@ -54,6 +54,15 @@ async def test_what_the_user_gives_is_not_measured() -> None:
     async with serve() as broker, target(broker, measures=True, settings=given) as opened:
         assert {key: opened.settings[key] for key in given} == given
         assert "JoinGroup" not in [request.api for request in broker.requests]
+        said, assumed = opened.remarks
+        assert said.startswith("settings given with --set: group.initial.rebalance.delay.ms 1, ")
+        assert assumed.startswith("settings assumed: offsets.retention.check.interval.ms 600000, ")
+
+
+async def test_what_the_broker_reports_is_said_to_be_read() -> None:
+    async with serving("model", {LEAST: 1_234}) as address, TcpTarget(address) as opened:
+        (read,) = (r for r in opened.remarks if r.startswith("settings read from the broker: "))
+    assert f"{LEAST} 1234" in read
 
 
 async def test_a_broker_that_accepts_no_join_has_the_defaults() -> None:
