@@ -67,6 +67,7 @@ from fencepost.traces.operations.rebalances import (
     Round,
 )
 from fencepost.traces.operations.restarts import (
+    GAP_MS,
     Arrival,
     Departure,
     Deployments,
@@ -649,7 +650,8 @@ class GroupAnalysis:
         self._note_silence(member)
         if end not in {End.STILL_THERE, End.SILENT, End.UNKNOWN}:
             self._matcher.add_departure(gone)
-            member_id = "" if member.instance_id is not None else member.member_id
+            is_named = member.instance_id is None and not self._may_have_come(member, at_ms)
+            member_id = member.member_id if is_named else ""
             self._deployments.add_departure(gone.who, gone.at_ms, member_id)
         if end in {End.EXPIRED, End.DROPPED, End.SILENT}:
             self._expired.append(gone)
@@ -660,6 +662,11 @@ class GroupAnalysis:
             is_last = self._roster.complete and not self._roster.members
             self._last = gone if is_last and end in {End.EXPIRED, End.SILENT} else None
         return gone
+
+    def _may_have_come(self, member: LogMember, at_ms: int) -> bool:
+        """Return True if a member that goes may have come just before, without its name."""
+        unnamed = self._rebalances.unnamed
+        return not member.begins and any(0 <= at_ms - ms <= GAP_MS for ms in unnamed)
 
     def _expire_names(self, now_ms: int | None) -> None:
         """Emit the ids that were not used in time, where the source has no line of their end.
@@ -761,6 +768,7 @@ class GroupAnalysis:
         """Take a LeaveGroup that removed a member."""
         if self._pending.pop(event.member_id, None) is not None:
             return
+        self._take_back(event)
         place, is_first = event.place, event.member_id not in self._roster.members
         process = event.process or event.by or Process("", "")
         member = self._known(event.member_id, event, event.instance_id, process)
@@ -788,6 +796,21 @@ class GroupAnalysis:
             interval_ms = event.rebalance_ms or member.rebalance_ms or None
             self._poll_timeouts.append((gone, interval_ms))
         self._rebalances.note_leave(MemberLeave(event.at_ms, gone, itself))
+
+    def _take_back(self, left: Left) -> None:
+        """Make a dynamic member a member again if the line of its leave was written late.
+
+        The next generation, without it, was there before.
+        """
+        mine = (g for g in self._expired if g.member.member_id == left.member_id)
+        gone = next((g for g in mine if g.end is End.DROPPED and left.at_ms <= g.at_ms), None)
+        if gone is None or gone.member.instance_id is not None:
+            return
+        self._expired.remove(gone)
+        self._matcher.departures.remove(gone)
+        self._rebalances.take_back(gone)
+        self._deployments.remove_departure(gone.who, gone.at_ms)
+        self._roster.add(gone.member)
 
 
 def _is_old(gone: Departure, now_ms: int | None) -> bool:

@@ -278,6 +278,12 @@ class Rebalances:
         """Note that a member's session expired, as its own request shows."""
         self._at(at_ms).expired.append(gone)
 
+    def take_back(self, gone: Departure) -> None:
+        """Forget that a member expired: it had left."""
+        for evidence in (self._evidence, *(round_.evidence for round_ in self._rounds)):
+            if gone in evidence.expired:
+                evidence.expired.remove(gone)
+
     def note_assignment(self, generation: int, at_ms: int) -> None:
         """Note the first assignment of a generation."""
         current = self.current
