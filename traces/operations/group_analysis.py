@@ -616,10 +616,31 @@ class GroupAnalysis:
             first = self._unseen.pop(0)
             row = (first.at_ms, first.done_ms, first.place, member_id, None)
             return self._came(Joined(*row, Sender(process)), is_new=False)
+        back = () if instance_id is not None else self._came_back(process, event.at_ms)
+        if back:
+            row = (back[-1], back[-1], event.place, member_id, None)
+            member = self._came(Joined(*row, Sender(process)))
+            member.begins = len(back) == 1
+            return member
         known = (member_id, instance_id, process, event.at_ms)
         member = LogMember(*known, begins=False, heard_ms=event.at_ms, place=event.place)
         self._roster.add(member)
         return member
+
+    def _came_back(self, process: Process, now_ms: int) -> tuple[int, ...]:
+        """Return the times when a process that goes may have come back without its name.
+
+        It left before, as the only one with its client id, and the group began in the log.  The
+        last time counts: then it was away for that long at most.
+        """
+        if not self._roster.complete:
+            return ()
+        mine = (g for g in reversed(self._matcher.departures) if g.who == process.client_id)
+        gone = next(mine, None)
+        if gone is None or not gone.alone or self._matcher.return_of(gone) is not None:
+            return ()
+        times = tuple(ms for ms in self._rebalances.unnamed if gone.at_ms < ms <= now_ms)
+        return times if times and times[-1] - gone.at_ms <= PATIENCE_MS else ()
 
     def _remove(
         self,
