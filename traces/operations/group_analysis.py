@@ -633,7 +633,7 @@ class GroupAnalysis:
         It left before, as the only one with its client id, and the group began in the log.  The
         last time counts: then it was away for that long at most.
         """
-        if not self._roster.complete:
+        if not self._roster.complete or self._count is not None:
             return ()
         mine = (g for g in reversed(self._matcher.departures) if g.who == process.client_id)
         gone = next(mine, None)
@@ -686,8 +686,9 @@ class GroupAnalysis:
 
     def _may_have_come(self, member: LogMember, at_ms: int) -> bool:
         """Return True if a member that goes may have come just before, without its name."""
-        unnamed = self._rebalances.unnamed
-        return not member.begins and any(0 <= at_ms - ms <= GAP_MS for ms in unnamed)
+        if member.begins or self._count is not None:
+            return False
+        return any(0 <= at_ms - ms <= GAP_MS for ms in self._rebalances.unnamed)
 
     def _expire_names(self, now_ms: int | None) -> None:
         """Emit the ids that were not used in time, where the source has no line of their end.
