@@ -23,6 +23,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from support.logs.agreement import Agreement, agreement, table
+from support.logs.deeds import Truth, truth_table, truths
 from support.logs.driver_stories import (
     Deed,
     Played,
@@ -32,7 +33,6 @@ from support.logs.driver_stories import (
     play_failover,
 )
 from support.logs.old_request_log import as_json
-from support.logs.deeds import Truth, truth_table, truths
 from support.logs.record_request_log import VERSIONS, record
 from support.logs.two_brokers import two_brokers
 
