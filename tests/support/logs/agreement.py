@@ -103,7 +103,9 @@ def _coarse_cause(one: Rebalance, other: Rebalance) -> frozenset[Cause]:
 
     Also those of which only a request log has the failover before them.
     """
-    rejoins = {Cause.CHANGED_SUBSCRIPTION, Cause.FAILOVER}
+    if one.cause is Cause.FAILOVER:
+        return frozenset({Cause.MEMBER_REJOIN, Cause.LEADER_REJOIN})
+    rejoins = {Cause.CHANGED_SUBSCRIPTION}
     if other.reason.startswith(_UPDATED):
         rejoins.add(Cause.LEADER_REJOIN)
     return frozenset({Cause.MEMBER_REJOIN} if one.cause in rejoins else ())
