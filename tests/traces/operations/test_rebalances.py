@@ -63,6 +63,19 @@ def test_a_leader_whose_follower_is_told_in_the_same_millisecond() -> None:
     assert (the_next(log).cause, the_next(log).who) == (Cause.LEADER_REJOIN, "pod-1 (10.0.0.1)")
 
 
+def test_a_leader_whose_join_seems_to_come_after_the_notice_to_others() -> None:
+    log, (leader, follower) = of_two()
+    leader.join()
+    follower.beat()
+    log.run(3)
+    joins = [x for x in log.exchanges if x.answer_body.get("generationId") == 3]
+    for join in joins:
+        join.answered_ms += 60
+    (late,) = (x for x in joins if x.client_id == "pod-1")
+    late.at_ms += 20  # its line was written that much later than the answer was sent
+    assert (the_next(log).cause, the_next(log).who) == (Cause.LEADER_REJOIN, "pod-1 (10.0.0.1)")
+
+
 def test_a_notice_whose_answer_is_late_is_about_the_rebalance_before() -> None:
     log, (leader, follower) = of_two()
     log.pod(3).start()
