@@ -30,6 +30,11 @@ _MARGIN = 0.28
 _NAMED = 12
 """Greatest number of events that a mark names."""
 _MANY = 99
+_THOUSAND = 1_000
+_DIGIT = 6.0
+"""Width of a digit, with its share of the room between two numbers."""
+_COLUMN = {WIDE: 8.5, NARROW: 13.5}
+"""Least width of a column on the screens that it is for."""
 _BAR, _ALL_BAR, _LEAST_BAR, _LEAST_PART = 18.0, 44.0, 7.0, 4.0
 _COUNT, _MARK = 11, 16
 """Heights of a number and of a mark."""
@@ -68,7 +73,8 @@ class Part:
 class Column:
     """Rebalances of a part of the log's time: the column `number`.
 
-    `x`, `middle`: in per cent; `label`: their number, "" for one; `y`: top of the bar; `link`: the
+    `x`, `middle`: in per cent; `label`: their number, "" for one, or where
+    a larger one needs the room; `y`: top of the bar; `link`: the
     id of the first in the page, "" for none.
     """
 
@@ -328,6 +334,7 @@ def _bars(
     """Draw the rebalances of each column; `most`: of any column, 0: of these."""
     by_column = columns.grouped(rows, _start, count)
     most = most or max(map(len, by_column.values()), default=1)
+    labels = _labels({number: len(events) for number, events in by_column.items()}, count)
     made = []
     for number, events in sorted(by_column.items()):
         kinds = Counter(KINDS.get(row.cause, "other") for row in events)
@@ -341,12 +348,27 @@ def _bars(
                 y -= tall
                 parts.append(Part(kind, round(y, 1), round(tall, 1)))
         link = next((links[row.place] for row in events if row.place in links), "")
-        label = "" if len(events) == 1 else _number(len(events))
+        label = labels.get(number, "")
         from_ms, until_ms = (columns.begin_ms(n, count) for n in (number, number + 1))
         x, middle = (round(100 * n / count, 2) for n in (number, number + 0.5))
         says = _rebalances_text(events, columns, from_ms, until_ms)
         made.append(Column(number, x, middle, round(y, 1), tuple(parts), label, says, link))
     return tuple(made)
+
+
+def _labels(counts: Mapping[int, int], columns: int) -> dict[int, str]:
+    """Return the numbers of columns that have several events, the largest where not all fit."""
+    labels: dict[int, str] = {}
+    ends: list[tuple[float, float]] = []
+    several = [(count, number) for number, count in counts.items() if count > 1]
+    for count, number in sorted(several, key=lambda item: (-item[0], item[1])):
+        label = f"{count}" if count < _THOUSAND else f"{count // _THOUSAND}k"
+        half = len(label) * _DIGIT / 2
+        middle = (number + 0.5) * _COLUMN[columns]
+        if all(middle + half <= begin or middle - half >= end for begin, end in ends):
+            labels[number] = label
+            ends.append((middle - half, middle + half))
+    return labels
 
 
 def _rebalances_text(

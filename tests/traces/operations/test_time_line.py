@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from itertools import pairwise
 
@@ -99,7 +100,7 @@ def check_lane(lane: Lane) -> None:
         numbers = [column.number for column in columns]
         assert numbers == sorted(set(numbers))
         assert set(numbers) <= set(range(count))
-        if all("+" not in column.label for column in columns):
+        if lane.name:
             assert sum(map(number, columns)) == lane.rebalances
         for column in columns:
             heights = sum(part.height for part in column.parts)
@@ -121,6 +122,27 @@ def test_the_largest_bar_is_as_tall_as_its_lane_allows_and_the_smallest_is_seen(
     assert heights[number(tallest)] == pytest.approx(18, abs=0.5)
     assert min(heights.values()) >= 7
     assert max(number(each) for each in line.overall.wide) > number(tallest)
+
+
+def test_where_numbers_would_touch_the_largest_are_there() -> None:
+    line = drawn(many(200, 5_000))
+    for columns, width in ((line.overall.wide, 8.5), (line.overall.narrow, 13.5)):
+        spans = [
+            (each.number * width - len(each.label) * 3, each.number * width + len(each.label) * 3)
+            for each in columns
+            if each.label
+        ]
+        assert len(spans) > 8
+        assert all(before[1] <= after[0] for before, after in pairwise(spans))
+        all_of_them = [int(said_number(each).replace(",", "")) for each in columns]
+        assert sum(all_of_them) == 5_000, "those without room are said, too"
+        assert max(map(number, columns)) == max(all_of_them)
+
+
+def said_number(column: Column) -> str:
+    """The number of rebalances in a column's words; a single one has its own words."""
+    several = re.search(r": ([\d,]+) rebalances \(", column.says)
+    return several[1] if several else "1"
 
 
 def test_a_rebalance_longer_than_a_column_is_a_stretch() -> None:

@@ -32,7 +32,7 @@ DRAWN = """() => {
   return {rebalances: sum('[data-column]'), expired, taken};
 }"""
 CROSSING = """() => [...document.querySelectorAll('#times .bars')].flatMap((bars) => {
-  const marks = [...bars.querySelectorAll('.expired, .taken')];
+  const marks = [...bars.querySelectorAll('.expired, .taken, [data-column] text')];
   const boxes = marks.map((mark) => mark.getBoundingClientRect());
   const apart = (a, b) => b.left >= a.right - 1 || a.left >= b.right - 1;
   const meets = (a, b) => !apart(a, b) && Math.abs(a.top - b.top) < 5;
@@ -97,6 +97,12 @@ def test_what_overlaps_is_one_mark_with_its_number(open_page: Open, width: int) 
     taken = sum(figures.replaced for figures in report.figures.values())
     assert drawn == {"rebalances": 500, "expired": report.expirations.count, "taken": taken}
     assert page.evaluate(CROSSING) == 0
+    page = open_page(large(), width=width)
+    assert page.evaluate(CROSSING) == 0
+    sums = (
+        "() => [...document.querySelectorAll('.sum')].filter((e) => e.scrollWidth > e.clientWidth)"
+    )
+    assert page.evaluate(sums) == []
 
 
 @pytest.mark.parametrize("width", WIDTHS)

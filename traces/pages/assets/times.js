@@ -93,11 +93,12 @@ function roam(times) {
 
 function go(mark, key, times) {
   const middle = (each) => each.getBoundingClientRect().left + each.getBoundingClientRect().width / 2;
-  const of = (lane) => [...lane.querySelectorAll("a")].filter(visible).sort((a, b) => middle(a) - middle(b));
-  const lanes = [...times.querySelectorAll(".lane")].map(of).filter((marks) => marks.length);
-  const at = lanes.findIndex((marks) => marks.includes(mark)), row = lanes[at], n = row.indexOf(mark);
-  const near = (marks) => marks?.reduce((a, b) => (Math.abs(middle(b) - middle(mark)) < Math.abs(middle(a) - middle(mark)) ? b : a));
-  const targets = { ArrowLeft: row[n - 1], ArrowRight: row[n + 1], Home: row[0], End: row.at(-1), ArrowUp: near(lanes[at - 1]), ArrowDown: near(lanes[at + 1]) };
+  const bars = [...times.querySelectorAll(".bars")].filter((each) => visible(each) && each.querySelector("a"));
+  const at = bars.indexOf(mark.closest(".bars"));
+  const marks = (n) => [...(bars[n]?.querySelectorAll("a") || [])];
+  const row = marks(at).sort((a, b) => middle(a) - middle(b)), n = row.indexOf(mark), here = middle(mark);
+  const near = (all) => all.length && all.reduce((a, b) => (Math.abs(middle(b) - here) < Math.abs(middle(a) - here) ? b : a));
+  const targets = { ArrowLeft: row[n - 1], ArrowRight: row[n + 1], Home: row[0], End: row.at(-1), ArrowUp: near(marks(at - 1)), ArrowDown: near(marks(at + 1)) };
   if (!(key in targets)) return false;
   const next = targets[key] || mark;
   mark.setAttribute("tabindex", "-1");
