@@ -88,7 +88,8 @@ _EVERY_S = 30.0
     "known_as",
     metavar="TARGET",
     help="Judge it as this target: with the list of known failures of kafka:VERSION, kfake, tansu, "
-    "seaweedfs, rivine, nafka or mock, and the revision of that Kafka.",
+    "seaweedfs, rivine, nafka or mock, and the revision of that Kafka.  Any but kafka may have a "
+    "version, too [default: the newest that the list is for].",
 )
 @written_list_option
 @older_option

@@ -24,7 +24,7 @@ from fencepost.model.revisions import revisions
 from fencepost.model.suggestions import nearest
 from fencepost.properties.judging.known_failures import aliases_of
 from fencepost.traces.files.bounded import own_version
-from fencepost.traces.files.known_failure_lists import FOLDER
+from fencepost.traces.files.known_failure_lists import FOLDER, load, newest_version, read
 
 FORMS = (
     "mock, model[:REVISION], mutant:NAME, kafka:VERSION[+old|+new][*NODES], kfake, "
@@ -198,7 +198,9 @@ class KnownAs:
 def find_known_as(name: str) -> KnownAs:
     """Return the target whose list applies: `kafka:VERSION`, or another `KIND[:VERSION]`.
 
-    Raises UnknownTargetError for a target without a list, and for a Kafka without its release.
+    Without a version it is the first of the newest versions that the list is for.  Raises
+    UnknownTargetError for a target without a list, for a Kafka without its release, and for a
+    version that the list says nothing of.
     """
     kind, _, version = name.partition(":")
     kinds = sorted(path.stem for path in FOLDER.glob("*.json"))
@@ -207,6 +209,12 @@ def find_known_as(name: str) -> KnownAs:
             f"no list of known failures is for {name!r}: there are lists for {', '.join(kinds)}"
         )
     if kind != "kafka":
+        version = version or newest_version(kind)
+        if not load(kind, version):
+            ranges = sorted({entry.versions for entry in read(FOLDER / f"{kind}.json")})
+            raise UnknownTargetError(
+                f"no failure of {kind} {version} is known: the list is for {' and '.join(ranges)}"
+            )
         return KnownAs(kind, version, frozenset())
     if not version:
         raise UnknownTargetError(

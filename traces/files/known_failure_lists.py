@@ -79,6 +79,13 @@ def load(
     ]
 
 
+def newest_version(kind: str) -> str:
+    """Return the first of the newest versions that a shipped list is for; "" where any is meant."""
+    firsts = (re.match(r">=([0-9.]+)", entry.versions) for entry in read(FOLDER / f"{kind}.json"))
+    versions = {first[1] for first in firsts if first is not None}
+    return max(versions, key=lambda version: [int(n) for n in version.split(".")], default="")
+
+
 def of_no_use(
     files: Iterable[Path],
     target_name: str,

@@ -74,10 +74,11 @@ def test_without_lists_no_failure_is_known() -> None:
 
 
 def test_the_list_of_another_target_applies() -> None:
-    ran = run("certify", "model", "--as", "kfake", "--case", ZOMBIE, "--json")
-    (row,) = (case for case in json.loads(ran.out)["cases"] if case["id"] == ZOMBIE)
-    assert row["outcome"] == "stale-known-failure"  # kfake fails here, and the model does not
-    assert run("certify", "model", "--as", "tansu", "--case", ZOMBIE).code == 0
+    for other in ("kfake", "tansu"):  # they fail here, and the model does not
+        ran = run("certify", "model", "--as", other, "--case", ZOMBIE, "--json")
+        (row,) = (case for case in json.loads(ran.out)["cases"] if case["id"] == ZOMBIE)
+        assert row["outcome"] == "stale-known-failure"
+    assert run("certify", "model", "--as", "rivine", "--case", ZOMBIE).code == 0
 
 
 def test_a_kafka_judged_as_such_is_named_with_its_release() -> None:
