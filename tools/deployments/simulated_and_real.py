@@ -34,6 +34,7 @@ from fencepost.conformance.simulate.deployment_scenario import (
 from fencepost.conformance.simulate.simulate import Cost, SimulationRun, simulate
 from fencepost.conformance.simulate.sweep import variants_of
 from fencepost.traces.files.bounded import read_json
+from fencepost.traces.operations.operator_rows import Cause
 from tools.deployments.real_deployment import RealFigures, most_at_once
 
 MEMBERS, PARTITIONS = 12, 60
@@ -131,6 +132,13 @@ CASES_BY_NAME = {case.name: case for case in CASES}
 SEEDS = 10
 COUNTS = ("rebalances", "partitions_moved", "partitions_stopped", "failed")
 TIMES = ("longest_gap_s",)
+CAUSE_COUNTS = {
+    "leaves": (Cause.LEAVE,),
+    "expiries": (Cause.EXPIRY,),
+    "new_members": (Cause.NEW_MEMBER,),
+    "rejoins": (Cause.MEMBER_REJOIN, Cause.LEADER_REJOIN, Cause.CHANGED_SUBSCRIPTION),
+}
+"""Counts of rebalances by cause.  Which of several members joins again first is chance."""
 ALL_FIGURES = (
     *COUNTS,
     *TIMES,
@@ -143,7 +151,7 @@ LEAST_JITTER_S = 0.1
 """Interval of a health check, the best precision of a time."""
 CALM_S = 0.5
 """The longest standstill of the machine, in s, at which times still describe the deployment."""
-LATER = frozenset({"stopped_at_once"})
+LATER = frozenset({"stopped_at_once", *CAUSE_COUNTS})
 """Figures that the oldest kept runs don't have."""
 Range = tuple[float, float]
 
@@ -174,7 +182,7 @@ class CaseResult(msgspec.Struct, frozen=True, kw_only=True):
 
     def happened(self, figure: str) -> Range | None:
         """Return the least and the most of a figure; None: a run has none."""
-        values = [getattr(run, figure) for run in self.real]
+        values = [_happened(run, figure) for run in self.real]
         return range_of([v for v in values if v is not None] if figure in LATER else values)
 
     def resimulated(self) -> CaseResult:
@@ -194,7 +202,8 @@ def simulated(
         step=tuple(_as_it_was(step, downs) for step in scenario.step),
     )
     costs = [simulate(SimulationRun(as_performed, seed=seed)) for seed in range(seeds)]
-    ranges = {name: range_of([_figure(cost, name) for cost in costs]) for name in ALL_FIGURES}
+    names = (*ALL_FIGURES, *CAUSE_COUNTS)
+    ranges = {name: range_of([_figure(cost, name) for cost in costs]) for name in names}
     return {name: span for name, span in ranges.items() if span is not None}
 
 
@@ -204,7 +213,21 @@ def _as_it_was(step: Step, downs: list[float]) -> Step:
     return step
 
 
+def _happened(run: RealFigures, figure: str) -> float | None:
+    """Return a figure of a real run; None: an old run that doesn't have it."""
+    if figure not in CAUSE_COUNTS:
+        value: float | None = getattr(run, figure)
+        return value
+    if run.rebalances and not run.causes:
+        return None
+    return sum(run.causes.get(cause.value, 0) for cause in CAUSE_COUNTS[figure])
+
+
 def _figure(cost: Cost, name: str) -> float | None:
+    if name in CAUSE_COUNTS:
+        words = {cause.value for cause in CAUSE_COUNTS[name]}
+        completed = (row for row in cost.each_rebalance if row.generation is not None)
+        return sum(row.cause in words for row in completed)
     match name:
         case "partitions_stopped":
             return sum(row.unavailable_s > 0 for row in cost.each_partition)
@@ -248,10 +271,10 @@ def differences(result: CaseResult, jitter: float) -> list[str]:
     differ by at most the jitter and the time that the machine stood still.
     """
     wrong = []
-    for figure in (*COUNTS, *TIMES):
+    for figure in (*COUNTS, *CAUSE_COUNTS, *TIMES):
         expected, happened = result.simulated.get(figure), result.happened(figure)
         if expected is None or happened is None:
-            wrong.append(figure)
+            wrong += [figure] if figure not in LATER else []
             continue
         spare = jitter + max(run.stood_still_s for run in result.real) if figure in TIMES else 0
         if happened[0] < expected[0] - spare or happened[1] > expected[1] + spare:
@@ -387,7 +410,7 @@ reason was kept in the third run), since its cached metadata has changed: it com
 of the topic with those that it assigned, and what a broker tells of them while it starts can differ
 for a moment. Whether a leader asks in that moment is chance. librdkafka's didn't in any run.""",
         cases=("failover",),
-        figures=("rebalances",),
+        figures=("rebalances", "rejoins"),
         beyond=1,
         client="java",
     ),

@@ -9,6 +9,7 @@ import pytest
 from support.real_figures import FIGURES, case_result
 
 from tools.deployments.simulated_and_real import (
+    CASES_BY_NAME,
     LEAST_JITTER_S,
     differences,
     jitter_s,
@@ -36,6 +37,27 @@ from tools.deployments.simulated_and_real import (
 def test_what_is_not_as_simulated_is_named(wrong: dict[str, object], figures: list[str]) -> None:
     one = case_result(FIGURES, msgspec.structs.replace(FIGURES, **wrong))
     assert differences(one, LEAST_JITTER_S) == figures
+
+
+@pytest.mark.parametrize(
+    ("causes", "figures"),
+    [
+        ({"leave": 4, "new member": 4}, []),
+        ({"leave": 4, "expiry": 4}, ["expiries", "new_members"]),
+        ({"leave": 4, "new member": 3, "leader rejoin": 1}, ["new_members", "rejoins"]),
+        ({}, []),  # an old run, of which they were not kept
+    ],
+)
+def test_so_are_rebalances_of_other_causes(causes: dict[str, int], figures: list[str]) -> None:
+    one = case_result(msgspec.structs.replace(FIGURES, causes=causes))
+    by_cause = {"leaves": (4, 4), "expiries": (0, 0), "new_members": (4, 4), "rejoins": (0, 0)}
+    one = msgspec.structs.replace(one, simulated={**one.simulated, **by_cause})
+    assert differences(one, LEAST_JITTER_S) == figures
+
+
+def test_causes_are_counted_in_a_simulation_of_the_case() -> None:
+    found = simulated(CASES_BY_NAME["bounce-eager"].at(3, 15), (), seeds=2)
+    assert (found["leaves"], found["new_members"], found["rejoins"]) == ((3, 3), (3, 3), (0, 0))
 
 
 def test_a_figure_that_was_not_simulated_differs() -> None:

@@ -6,7 +6,14 @@ import msgspec
 import pytest
 from support.real_figures import FIGURES, case_result
 
-from tools.deployments.simulated_and_real import CASES_BY_NAME, COUNTS, REASONS, TIMES, reason
+from tools.deployments.simulated_and_real import (
+    CASES_BY_NAME,
+    CAUSE_COUNTS,
+    COUNTS,
+    REASONS,
+    TIMES,
+    reason,
+)
 
 
 @pytest.mark.parametrize(
@@ -51,4 +58,4 @@ def test_a_figure_that_was_not_simulated_has_no_reason() -> None:
 def test_reasons_are_about_cases_and_figures_that_there_are() -> None:
     for one in REASONS.values():
         assert set(one.cases) <= CASES_BY_NAME.keys()
-        assert set(one.figures) <= {*COUNTS, *TIMES}
+        assert set(one.figures) <= {*COUNTS, *CAUSE_COUNTS, *TIMES}
