@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +159,7 @@ BY_NAME = {library.name: library for library in LIBRARIES}
 _PATTERNS = tuple((re.compile(library.client_ids), library) for library in LIBRARIES)
 
 
+@lru_cache(maxsize=4096)
 def library_of(client_id: str, protocols: str = "") -> ClientLibrary | None:
     """Return the library of a client id, or of a member's protocols, if it is known."""
     for library in LIBRARIES:
