@@ -272,7 +272,9 @@ LIMITED: Mapping[str, int | None] = {DELAY: 0, RECORD_LIMIT: 2000, METADATA_LIMI
 _SIZES = (0, 0, 0, 0, 2000, 3001)
 """Bytes that a member then sends beside what is needed."""
 CLEANER = "offsets.retention.check.interval.ms"
-_RETENTIONS_MS = (-1, 0, 1, 2000, 600_000)
+_RETENTIONS_MS = (-1, -1, -1, 0, 1, 2000, 600_000)
+_RETAINS = 4
+"""The last version of OffsetCommit that carries a retention."""
 
 _INSTANCES = ("A", "B")
 _PROCESSES = ("A1", "A2", "B1", "B2", "A3")
@@ -484,6 +486,8 @@ class Drawer:
         if random.random() < _BENT:
             fields, boundary = self._boundary_fields(who, kind, fields)
             word = f"{api} {boundary.id}" if boundary is not None else api
+        if fields.get("retention_time_ms", -1) >= 0:
+            version = min(version, max((v for v in versions if v <= _RETAINS), default=version))
         carried = carried_fields(ALL_APIS[api].request, version)
         if "fetched" in fields:
             fields = _fetching(fields, version)
