@@ -244,7 +244,7 @@ def _answers_of(revision: Revision, api: str) -> dict[str, int]:
     if api == "LeaveGroup":
         rows = revision.tables[_ROWS].rules()
         lowest_by_kind |= {rule.answer.name: 3 for rule in rows if rule.answer} | lowest_by_kind
-    if api == "OffsetCommit":  # of a partition, whatever the rule says of the others
+    if api in {"OffsetCommit", "TxnOffsetCommit"}:  # of a partition, whatever the others get
         lowest_by_kind |= {Error.OFFSET_METADATA_TOO_LARGE.name: 0}
     if api in _PARKING:
         lowest_by_kind |= dict.fromkeys(
