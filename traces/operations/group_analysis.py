@@ -43,7 +43,6 @@ from fencepost.traces.operations.operator_rows import (
     GroupKind,
     LastExpired,
     MembersLeft,
-    PendingId,
     PollTimeout,
     Process,
     Restart,
@@ -58,6 +57,7 @@ from fencepost.traces.operations.ownership import (
     Roster,
     offers_of,
 )
+from fencepost.traces.operations.pending_ids import PendingIds
 from fencepost.traces.operations.rebalances import (
     CutOffRebalance,
     Join,
@@ -67,6 +67,7 @@ from fencepost.traces.operations.rebalances import (
     Round,
 )
 from fencepost.traces.operations.restarts import (
+    GAP_MS,
     Arrival,
     Departure,
     Deployments,
@@ -78,7 +79,7 @@ from fencepost.traces.operations.restarts import (
 _QUIET_MS = 6 * 60_000
 """A group without a request for this long beyond its members' timeouts is over; a rebalance parks
 everybody for five minutes by default."""
-_PENDING = 1000
+_RESTARTED = 1000
 _PURGE_EVERY = 500
 """Number of a group's own events, so that those of other groups have no influence."""
 _UNSEEN = "a member that joined during a rebalance"
@@ -88,8 +89,6 @@ _CONNECT_PROTOCOLS = frozenset({"sessioned", "compatible", "default"})
 _STREAMS = "-StreamThread-"
 _LATE_MS = 100
 """Delay with which a broker may notice that a session is over, or a log may round its times."""
-_WAITED_MS = 1_000
-"""Greatest time from the end of an unused id to the answers of the rebalance that waited for it."""
 _ONE_LOAD_MS = 60_000
 _AFTER_LOAD_MS = 30 * 60_000
 """Longest session timeout that Kafka allows by default: members from before a failover that are
@@ -123,9 +122,7 @@ class GroupAnalysis:
         self.over_ms = 0
         self._taken = self._nameless = 0
         self._roster = Roster()
-        self._pending: dict[str, Named] = {}
-        self._held: dict[str, int] = {}
-        """For an id of these: the time, in ms, for which a rebalance waited for it."""
+        self._pending = PendingIds(self.group, self._emit)
         self._confirmed = -1
         self._start = LogStart(since_ms)
         self._matcher = RestartMatcher(self._start)
@@ -136,7 +133,7 @@ class GroupAnalysis:
         self._loops = Loops(self.group, self._emit)
         row = (self.group, self._matcher, self._add_rebalance, self._on_rebalance)
         self._rebalances = Rebalances(*row)
-        self._restarted: deque[str] = deque(maxlen=_PENDING)
+        self._restarted: deque[str] = deque(maxlen=_RESTARTED)
         """The member ids of which a restart was counted: going and coming may be two rebalances."""
         self._expired: deque[Departure] = deque()
         self._poll_timeouts: deque[tuple[Departure, int | None]] = deque()
@@ -182,18 +179,14 @@ class GroupAnalysis:
                 self._joined(event)
             case Named():
                 self._note_kind(event.process)
-                self._pending[event.member_id] = event
-                if len(self._pending) > _PENDING:
-                    first = next(iter(self._pending))
-                    del self._pending[first]
-                    self._held.pop(first, None)
+                self._pending.add(event)
             case NameUsed():
                 row = (event.at_ms, event.done_ms, event.place, event.member_id, None)
                 self._came(Joined(*row, Sender(event.process)))
             case NameReturned():
-                self._pending.pop(event.member_id, None)
+                self._pending.use(event.member_id)
             case NameExpired():
-                self._name_expired(event)
+                self._pending.end(event, self._rebalances.open_ms)
             case Left():
                 self._left(event)
             case Removed():
@@ -412,7 +405,7 @@ class GroupAnalysis:
 
         `is_new` false: its arrival was counted before, without its name.
         """
-        self._pending.pop(event.member_id, None)
+        self._pending.use(event.member_id)
         self._note_kind(event.sender.process)
         self._last = None
         known = self._roster.members.get(event.member_id)
@@ -447,8 +440,7 @@ class GroupAnalysis:
         self._last = None
         round_ = self._round(event)
         fresh = not sent_id or sent_id in self._pending
-        self._pending.pop(sent_id, None)
-        self._held.pop(sent_id, None)
+        self._pending.use(sent_id)
         known = self._roster.members.get(member_id)
         takes_part = event.at_ms <= round_.completed_ms and member_id not in round_.joins
         holder = self._roster.holder(event.instance_id)
@@ -492,7 +484,7 @@ class GroupAnalysis:
         if current is not None and current.generation == generation:
             return current
         self._purge(event.done_ms)
-        self._note_held(event.done_ms)
+        self._pending.note_held(event.done_ms)
         if generation == 1:
             self._start.at_ms = None
         known = self._roster.complete or generation == 1
@@ -570,7 +562,7 @@ class GroupAnalysis:
         self._rebalances.note_stated(event)
 
     def _begun(self, event: Begun) -> None:
-        for named in list(self._pending.values()):
+        for named in self._pending.all():
             row = (named.at_ms, named.done_ms, named.place, named.member_id, None)
             self._came(Joined(*row, Sender(named.process)))
         self._purge(event.done_ms)
@@ -615,10 +607,31 @@ class GroupAnalysis:
             first = self._unseen.pop(0)
             row = (first.at_ms, first.done_ms, first.place, member_id, None)
             return self._came(Joined(*row, Sender(process)), is_new=False)
+        back = () if instance_id is not None else self._came_back(process, event.at_ms)
+        if back:
+            row = (back[-1], back[-1], event.place, member_id, None)
+            member = self._came(Joined(*row, Sender(process)))
+            member.begins = len(back) == 1
+            return member
         known = (member_id, instance_id, process, event.at_ms)
         member = LogMember(*known, begins=False, heard_ms=event.at_ms, place=event.place)
         self._roster.add(member)
         return member
+
+    def _came_back(self, process: Process, now_ms: int) -> tuple[int, ...]:
+        """Return the times when a process that goes may have come back without its name.
+
+        It left before, as the only one with its client id, and the group began in the log.  The
+        last time counts: then it was away for that long at most.
+        """
+        if not self._roster.complete or self._count is not None:
+            return ()
+        mine = (g for g in reversed(self._matcher.departures) if g.who == process.client_id)
+        gone = next(mine, None)
+        if gone is None or not gone.alone or self._matcher.return_of(gone) is not None:
+            return ()
+        times = tuple(ms for ms in self._rebalances.unnamed if gone.at_ms < ms <= now_ms)
+        return times if times and times[-1] - gone.at_ms <= PATIENCE_MS else ()
 
     def _remove(
         self,
@@ -649,7 +662,8 @@ class GroupAnalysis:
         self._note_silence(member)
         if end not in {End.STILL_THERE, End.SILENT, End.UNKNOWN}:
             self._matcher.add_departure(gone)
-            member_id = "" if member.instance_id is not None else member.member_id
+            is_named = member.instance_id is None and not self._may_have_come(member, at_ms)
+            member_id = member.member_id if is_named else ""
             self._deployments.add_departure(gone.who, gone.at_ms, member_id)
         if end in {End.EXPIRED, End.DROPPED, End.SILENT}:
             self._expired.append(gone)
@@ -661,42 +675,18 @@ class GroupAnalysis:
             self._last = gone if is_last and end in {End.EXPIRED, End.SILENT} else None
         return gone
 
+    def _may_have_come(self, member: LogMember, at_ms: int) -> bool:
+        """Return True if a member that goes may have come just before, without its name."""
+        if member.begins or self._count is not None:
+            return False
+        return any(0 <= at_ms - ms <= GAP_MS for ms in self._rebalances.unnamed)
+
     def _expire_names(self, now_ms: int | None) -> None:
-        """Emit the ids that were not used in time, where the source has no line of their end.
-
-        A join with such an id may be parked: it is answered when the rebalance is over.  None: the
-        log ends.
-        """
+        """Emit the ids that were surely not used in time; None: the log ends."""
         current = self._rebalances.current
-        for member_id, named in list(self._pending.items()):
-            if named.session_ms is None or current is None:
-                continue
-            end_ms = named.at_ms + named.session_ms
-            is_over = current.completed_ms + _LATE_MS >= end_ms
-            if not is_over or (now_ms is not None and now_ms - end_ms < _QUIET_MS):
-                continue
-            del self._pending[member_id]
-            held_ms = self._held.pop(member_id, 0)
-            who = (named.process, member_id, named.at_ms, end_ms, held_ms, named.place)
-            self._emit(PendingId(self.group, None, *who))
-
-    def _note_held(self, completed_ms: int) -> None:
-        """Note the ids whose end let a rebalance be completed just now, if they are not used."""
-        for member_id, named in self._pending.items():
-            if named.session_ms is None:
-                continue
-            late_ms = completed_ms - named.at_ms - named.session_ms
-            if -_LATE_MS <= late_ms <= _WAITED_MS:
-                self._held[member_id] = completed_ms - named.at_ms
-
-    def _name_expired(self, event: NameExpired) -> None:
-        """Take a member id that was handed out, and was not used in time."""
-        named = self._pending.pop(event.member_id, None)
-        open_ms = self._rebalances.open_ms
-        since_ms = None if named is None else named.at_ms
-        held_ms = 0 if open_ms is None else event.at_ms - max(open_ms, since_ms or 0)
-        who = (event.process, event.member_id)
-        self._emit(PendingId(self.group, None, *who, since_ms, event.at_ms, held_ms, event.place))
+        if current is not None:
+            until_ms = None if now_ms is None else now_ms - _QUIET_MS
+            self._pending.expire(current.completed_ms, until_ms)
 
     def _note_silence(self, member: LogMember) -> None:
         if (near := member.near(self.group)) is not None:
@@ -704,7 +694,7 @@ class GroupAnalysis:
 
     def _removed(self, event: Removed) -> None:
         """Take a member that the coordinator removed."""
-        self._pending.pop(event.member_id, None)
+        self._pending.use(event.member_id)
         gone = self._gone_before_load(event.member_id)
         if gone is None:
             member = self._known(event.member_id, event, None, event.process)
@@ -759,8 +749,9 @@ class GroupAnalysis:
 
     def _left(self, event: Left) -> None:
         """Take a LeaveGroup that removed a member."""
-        if self._pending.pop(event.member_id, None) is not None:
+        if self._pending.use(event.member_id) is not None:
             return
+        self._take_back(event)
         place, is_first = event.place, event.member_id not in self._roster.members
         process = event.process or event.by or Process("", "")
         member = self._known(event.member_id, event, event.instance_id, process)
@@ -788,6 +779,21 @@ class GroupAnalysis:
             interval_ms = event.rebalance_ms or member.rebalance_ms or None
             self._poll_timeouts.append((gone, interval_ms))
         self._rebalances.note_leave(MemberLeave(event.at_ms, gone, itself))
+
+    def _take_back(self, left: Left) -> None:
+        """Make a dynamic member a member again if the line of its leave was written late.
+
+        The next generation, without it, was there before.
+        """
+        mine = (g for g in self._expired if g.member.member_id == left.member_id)
+        gone = next((g for g in mine if g.end is End.DROPPED and left.at_ms <= g.at_ms), None)
+        if gone is None or gone.member.instance_id is not None:
+            return
+        self._expired.remove(gone)
+        self._matcher.departures.remove(gone)
+        self._rebalances.take_back(gone)
+        self._deployments.remove_departure(gone.who, gone.at_ms)
+        self._roster.add(gone.member)
 
 
 def _is_old(gone: Departure, now_ms: int | None) -> bool:

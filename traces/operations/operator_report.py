@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 from fencepost.model.messages.shapes import ShapeError
 from fencepost.traces.logs.request_log import LoggedExchange, is_included
 from fencepost.traces.operations.group_analysis import GroupAnalysis
-from fencepost.traces.operations.group_events import Joined
+from fencepost.traces.operations.group_events import Joined, Moved
 from fencepost.traces.operations.group_lines import GroupLines
 from fencepost.traces.operations.operator_rows import (
     AVOIDING,
@@ -540,6 +540,8 @@ class OperatorAudit:
         self._only = only
         self._report = OperatorReport() if report is None else report
         self._stories: dict[str, GroupAnalysis] = {}
+        self._leaders: dict[str, str] = {}
+        """The broker that answered for a group last."""
         self._taken = 0
         self._names: set[str] = set()
 
@@ -566,6 +568,8 @@ class OperatorAudit:
             self._names.add(group)
             story = GroupAnalysis(group, report.add, hears=True, since_ms=since_ms)
             self._stories[group] = story
+        if exchange.broker != self._leaders.setdefault(group, exchange.broker):
+            self._note_leader(group, story, exchange)
         for event in request_events(exchange):
             story.take(event)
             if report.lines is not None and isinstance(event, Joined):
@@ -574,6 +578,12 @@ class OperatorAudit:
         if report.lines is not None and (says := request_line(exchange)):
             ends = exchange.api == "SyncGroup"
             report.lines.add(group, at_ms, exchange.place, says, ends=ends)
+
+    def _note_leader(self, group: str, story: GroupAnalysis, exchange: LoggedExchange) -> None:
+        """Note that another broker answers for a group, unless it refuses to."""
+        if not any(isinstance(event, Moved) for event in request_events(exchange)):
+            self._leaders[group] = exchange.broker
+            story.take(Moved(exchange.at_ms, exchange.at_ms, exchange.place))
 
     def finish(self, until_ms: int | None = None) -> OperatorReport:
         """End the audit and return the report.

@@ -278,6 +278,12 @@ class Rebalances:
         """Note that a member's session expired, as its own request shows."""
         self._at(at_ms).expired.append(gone)
 
+    def take_back(self, gone: Departure) -> None:
+        """Forget that a member expired: it had left."""
+        for evidence in (self._evidence, *(round_.evidence for round_ in self._rounds)):
+            if gone in evidence.expired:
+                evidence.expired.remove(gone)
+
     def note_assignment(self, generation: int, at_ms: int) -> None:
         """Note the first assignment of a generation."""
         current = self.current
@@ -353,6 +359,8 @@ class Rebalances:
         last_ms = _sign(round_)
         candidates = sorted(self._candidates(round_), key=lambda c: (c.at_ms, c.cause.value, c.who))
         causes = [c for c in candidates if c.at_ms <= last_ms and not c.is_reaction]
+        if not causes:  # lines may be written late, and then their requests seem to be late
+            causes = [c for c in candidates if c.at_ms <= last_ms + _LATE_MS and not c.is_reaction]
         first = causes[0] if causes else None
         if first is not None and first.cause is Cause.FAILOVER:
             after = next((c for c in causes if c.cause is not Cause.FAILOVER), first)
@@ -544,7 +552,7 @@ def _may_be_reaction(join: Join, round_: Round) -> bool:
     sign_ms = round_.evidence.sign_ms
     if join.old is not None and join.old.member_id in round_.evidence.notified:
         return True
-    return sign_ms is not None and join.arrived_ms > sign_ms
+    return sign_ms is not None and join.arrived_ms > sign_ms + _LATE_MS
 
 
 def _sign(round_: Round) -> int:

@@ -384,6 +384,11 @@ class Deployments:
         self.add_departure(who, at_ms)
         self.add_arrival(who, at_ms)
 
+    def remove_departure(self, who: str, at_ms: int) -> None:
+        """Take a departure back: it was another one."""
+        if self._cluster is not None and (at_ms, who) in self._cluster.departures:
+            self._cluster.departures.remove((at_ms, who))
+
     def remove_restart(self, who: str, at_ms: int) -> None:
         """Take a restart back: the process before it is still alive."""
         going = (at_ms, who)

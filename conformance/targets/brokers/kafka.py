@@ -343,6 +343,11 @@ def pom_of(version: KafkaVersion) -> bytes:
     return pom("kafka", [broker, _LOGGING_JAR, *pins])
 
 
+def _of_node(log: Path, number: int) -> Path:
+    """Return the path of a node's log: the number stands before the suffix."""
+    return log.with_name(f"{log.stem}-{number}{log.suffix}")
+
+
 OFFSETS = "__consumer_offsets"
 _PREFERRED = 0
 _MOVE_S = 30.0
@@ -355,7 +360,8 @@ _ANY_GROUP = "fencepost-moved"
 class KafkaCluster:
     """Nodes that are brokers and controllers at once; `start` first, `end` last.
 
-    `properties`: of each node.  `jvm`, `template`, `flags`: as a broker's.
+    `properties`: of each node.  `jvm`, `template`, `flags`: as a broker's.  `request_log`: the path
+    without the number of the node; only nodes that have a JVM of their own write one.
     """
 
     def __init__(
@@ -365,6 +371,7 @@ class KafkaCluster:
         log: Path,
         properties: Mapping[str, str],
         *,
+        request_log: Path | None = None,
         jvm: SharedJvm | None = None,
         template: DataTemplate | None = None,
         flags: Sequence[str] = (),
@@ -384,11 +391,13 @@ class KafkaCluster:
                 "offsets.topic.replication.factor": str(version.nodes),
                 "auto.leader.rebalance.enable": "false",
             }
-            node_log = log.with_name(f"{log.stem}-{number}{log.suffix}") if jvm is None else log
+            node_log = _of_node(log, number) if jvm is None else log
+            requests = None if request_log is None else _of_node(request_log, number)
             self.nodes[number] = KafkaBroker(
                 *(version, home, node_log, own | dict(properties)),
                 ports=pair,
                 cluster_id=cluster_id,
+                request_log=requests,
                 jvm=jvm,
                 template=template,
                 flags=flags,
@@ -496,7 +505,8 @@ _FEATURES = frozenset({"disconnect", "missing-topics", "delete-topics", "restart
 class KafkaTarget(StartedTarget):
     """A Kafka of one node, or a cluster.
 
-    `request_log`: where the first broker of one node adds each answered request.
+    `request_log`: where the first broker adds each answered request; each node of a cluster adds
+    its own to a file of its own, with its number in the name.
     """
 
     settable = frozenset(CONFIG_DEFAULTS)
@@ -602,9 +612,12 @@ class KafkaTarget(StartedTarget):
     async def _start_cluster(self, place: BrokerPlace) -> TcpTarget:
         """Start nodes of which one after the other coordinates all groups."""
         properties = self._properties | place.kind.properties()
+        request_log = self._request_log if place.kind == FIRST else None
+        alone = request_log is not None
         cluster = KafkaCluster(
-            *(self.version, place.folder, self._log(place), properties),
-            jvm=self._jvm,
+            *(self.version, place.folder, self._log(place, alone=alone), properties),
+            request_log=request_log,
+            jvm=None if alone else self._jvm,
             template=self._template,
             flags=self._flags,
         )

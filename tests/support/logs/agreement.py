@@ -10,8 +10,8 @@ from typing import Any
 from fencepost.traces.operations.operator_report import OperatorReport
 from fencepost.traces.operations.operator_rows import Cause, End, Rebalance, Remedy
 
-_COARSE = {Cause.CHANGED_SUBSCRIPTION: frozenset({Cause.MEMBER_REJOIN})}
-"""What a request log tells apart, and server.log calls by one name."""
+_UPDATED = "Updating metadata for member"
+"""The words of Kafka before 2.5 for each member that joins again, the leader, too."""
 _GONE = frozenset({End.LEFT, End.REMOVED, End.EXPIRED, End.DROPPED, End.SILENT})
 
 
@@ -26,6 +26,14 @@ class Agreement:
     coarser: int = 0
     unseen: int = 0
     different: list[str] = field(default_factory=list)
+
+    def __add__(self, other: Agreement) -> Agreement:
+        return Agreement(
+            self.same + other.same,
+            self.coarser + other.coarser,
+            self.unseen + other.unseen,
+            [*self.different, *other.different],
+        )
 
     def __str__(self) -> str:
         if self.unseen:
@@ -44,22 +52,23 @@ def agreement(requests: OperatorReport, server: OperatorReport) -> dict[str, Agr
             found["rebalances"].different.append(f"{key}: {one} {other}")
             continue
         found["rebalances"].same += 1
-        _compare(found["causes"], key, one.cause, other.cause, _COARSE.get(one.cause, frozenset()))
+        _compare(found["causes"], key, one.cause, other.cause, _coarse_cause(one, other))
         _compare(found["remedies"], key, one.remedy, other.remedy, _coarse_remedy(one))
     replaced = (_ended(report, {End.REPLACED}) for report in (requests, server))
     found["replacements"] = _counted(*replaced)
-    deployed = (_deployments(report) for report in (requests, server))
-    found["deployments"] = _counted(*deployed)
+    for name, of in (("deployments", _deployments), ("loops", _loops)):
+        found[name] = _counted_by_group(of(requests), of(server))
     until_ms = requests.until_ms or 0
     gone = _ended(requests, _GONE)
     found["removals"] = _counted(gone, _ended(server, _GONE) - _after(server, until_ms, gone))
     restarted, named = _restarts(requests), _restarts(server)
     found["restarts"] = _counted(restarted & named, named)
-    found["restarts"].coarser = (restarted - named).total()  # not all releases name who joins
+    found["restarts"].coarser = (restarted - named).total()
     expired, seen = _expirations(requests), _expirations(server)
     found["expirations"] = _counted(expired, seen - (_expirations(server, until_ms) - expired))
-    found["loops"] = _counted(*(_loops(report) for report in (requests, server)))
-    fenced, shown = _fenced(requests), _fenced(server)
+    found["unused ids"] = _counted(*(_unused(report) for report in (requests, server)))
+    found["lost groups"] = _counted(*(_lost(report, until_ms) for report in (requests, server)))
+    fenced, shown = fenced_alive(requests), fenced_alive(server)
     found["fenced alive"] = _counted(fenced, shown)
     if fenced and not shown:  # the new coordinator doesn't log them
         found["fenced alive"] = Agreement(unseen=fenced.total())
@@ -87,6 +96,19 @@ def _compare(
         into.coarser += 1
     else:
         into.different.append(f"{key}: {one} {other}")
+
+
+def _coarse_cause(one: Rebalance, other: Rebalance) -> frozenset[Cause]:
+    """Joins that a request log tells apart, and server.log calls by one name.
+
+    Also those of which only a request log has the failover before them.
+    """
+    if one.cause is Cause.FAILOVER:
+        return frozenset({Cause.MEMBER_REJOIN, Cause.LEADER_REJOIN})
+    rejoins = {Cause.CHANGED_SUBSCRIPTION}
+    if other.reason.startswith(_UPDATED):
+        rejoins.add(Cause.LEADER_REJOIN)
+    return frozenset({Cause.MEMBER_REJOIN} if one.cause in rejoins else ())
 
 
 def _coarse_remedy(row: Rebalance) -> frozenset[Remedy]:
@@ -125,7 +147,18 @@ def _loops(report: OperatorReport) -> Counter[tuple[str, str]]:
     return Counter((row.group, f"{row.cause} {row.count}") for row in rows)
 
 
-def _fenced(report: OperatorReport) -> Counter[tuple[str, str]]:
+def _unused(report: OperatorReport) -> Counter[tuple[str, str]]:
+    """Member ids that were handed out, and not used."""
+    return Counter((row.group, row.process.client_id) for row in report.pending_ids.rows)
+
+
+def _lost(report: OperatorReport, until_ms: int) -> Counter[tuple[str, str]]:
+    """Groups whose last member expired before the last request: of others only one log tells."""
+    lasts = (figures.last for figures in report.figures.values())
+    return Counter((last.group, "") for last in lasts if last and last.at_ms <= until_ms)
+
+
+def fenced_alive(report: OperatorReport) -> Counter[tuple[str, str]]:
     """Living processes that lost their instance ids."""
     found: Counter[tuple[str, str]] = Counter()
     for chain in report.chains.rows:
@@ -139,6 +172,15 @@ def _counted(told: Counter[tuple[str, str]], read: Counter[tuple[str, str]]) -> 
     made = Agreement(same=(told & read).total())
     differ = sorted((told - read) + (read - told))
     made.different = [f"{key}: {told[key]} {read[key]}" for key in differ]
+    return made
+
+
+def _counted_by_group(told: Counter[tuple[str, str]], read: Counter[tuple[str, str]]) -> Agreement:
+    """Count rows of groups of which server.log may have none: not all releases name who joins."""
+    groups = {group for group, _ in read}
+    hidden = Counter({key: count for key, count in told.items() if key[0] not in groups})
+    made = _counted(told - hidden, read)
+    made.coarser = hidden.total()
     return made
 
 

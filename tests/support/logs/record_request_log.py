@@ -30,10 +30,14 @@ from fencepost.conformance.targets.tcp.security import Address
 LATEST = (9, 5, 4, 5, 9)
 _RECENT = (LATEST, (5, 3, 3, 3, 7))
 VERSIONS = {
+    "4.4.0": _RECENT,
     "4.3.0": _RECENT,
     "3.9.1+new": _RECENT,
     "3.9.1+old": _RECENT,
+    "3.6.2": ((9, 5, 4, 5, 8), (5, 3, 3, 3, 7)),
     "2.8.0": ((7, 5, 4, 4, 8), (6, 4, 4, 4, 8)),
+    "2.4.1": ((6, 4, 4, 4, 8), (5, 3, 3, 3, 7)),
+    "2.3.1": ((5, 3, 3, 2, 7), (5, 3, 3, 2, 7)),
 }
 """Join, Sync, Heartbeat, Leave, OffsetCommit of the clients: the newest, and older ones."""
 OLDEST = (3, 2, 2, 2, 6)

@@ -238,6 +238,47 @@ def test_one_process_that_restarts_again_and_again_unnamed_is_no_deployment(tmp_
     assert (loop.cause, loop.process.client_id) == (Cause.LEAVE, "pod-2")
 
 
+def test_one_process_whose_joins_are_named_sometimes_is_no_deployment(tmp_path: Path) -> None:
+    """A recording of Kafka 2.4.1, which counts no members either."""
+    said = "Adding new member {} with group instanceid None"
+    stabilized = "Stabilized group g generation {} (__consumer_offsets-0)"
+    gone = "Member[group.instance.id None, member.id {}] in group g has left, removing it from the"
+    first, *others = (f"pod-{min(n, 2)}-{UUID.format(n)}" for n in range(1, 9))
+    texts = [old_preparing(0, said.format(first)), stabilized.format(1)]
+    texts += [old_preparing(1, said.format(others[0])), stabilized.format(2)]
+    generation = 2
+    for number, member in enumerate(others[:-1]):
+        leave = old_preparing(generation, f"removing member {member} on LeaveGroup")
+        texts += [f"{gone.format(member)} group", leave, stabilized.format(generation + 1)]
+        generation += 1
+        if number % 2:
+            texts += [old_preparing(generation, said.format(others[number + 1]))]
+            texts += [stabilized.format(generation + 1)]
+            generation += 1
+    assert not old_words(tmp_path, *texts).deployments.rows
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_process_that_goes_and_is_not_known_came_back_without_its_name(
+    tmp_path: Path, shared: bool
+) -> None:
+    """A recording of Kafka 2.3.1: a restart is sure where the client id is its own."""
+    said = "Adding new member {} with group instanceid None"
+    stabilized = "Stabilized group g generation {} (__consumer_offsets-0)"
+    name = "pod-1" if shared else "pod-2"
+    first, *seconds = f"pod-1-{UUID.format(1)}", *(f"{name}-{UUID.format(n)}" for n in (2, 3))
+    texts = [old_preparing(0, said.format(first)), stabilized.format(1)]
+    texts += [old_preparing(1, said.format(seconds[0])), stabilized.format(2)]
+    for number, member in enumerate(seconds, start=2):
+        leave = old_preparing(number, f"removing member {member} on LeaveGroup")
+        gone = f"Member {member} in group g has left, removing it from the group"
+        texts += [gone, leave, stabilized.format(number + 1)]
+    report = old_words(tmp_path, *texts)
+    rows = [row for row in report.rebalances.rows if row.cause is Cause.LEAVE]
+    assert [row.remedy for row in rows][:1] == [Remedy.UNKNOWN if shared else Remedy.STATIC]
+    assert [row.away_ms for row in report.restarts.rows] == ([] if shared else [2000])
+
+
 def test_a_last_member_that_leaves_is_named_after_the_group_is_empty(tmp_path: Path) -> None:
     """A recording of Kafka 3.6.2: the member that expired before was not the last one."""
     first, second = (f"{name}-{UUID.format(number)}" for number, name in enumerate(("a", "b")))

@@ -63,6 +63,19 @@ def test_a_leader_whose_follower_is_told_in_the_same_millisecond() -> None:
     assert (the_next(log).cause, the_next(log).who) == (Cause.LEADER_REJOIN, "pod-1 (10.0.0.1)")
 
 
+def test_a_leader_whose_join_seems_to_come_after_the_notice_to_others() -> None:
+    log, (leader, follower) = of_two()
+    leader.join()
+    follower.beat()
+    log.run(3)
+    joins = [x for x in log.exchanges if x.answer_body.get("generationId") == 3]
+    for join in joins:
+        join.answered_ms += 60
+    (late,) = (x for x in joins if x.client_id == "pod-1")
+    late.at_ms += 20  # its line was written that much later than the answer was sent
+    assert (the_next(log).cause, the_next(log).who) == (Cause.LEADER_REJOIN, "pod-1 (10.0.0.1)")
+
+
 def test_a_notice_whose_answer_is_late_is_about_the_rebalance_before() -> None:
     log, (leader, follower) = of_two()
     log.pod(3).start()
@@ -142,6 +155,19 @@ def test_a_leave_and_whether_the_process_came_back() -> None:
     assert (join.cause, join.remedy) == (Cause.NEW_MEMBER, Remedy.STATIC)
     assert 3000 <= (join.away_ms or 0) <= 4500
     assert join.session_ms == 6000
+
+
+def test_a_leave_whose_line_is_written_late_is_no_expiration() -> None:
+    log, (_, follower) = of_two()
+    follower.leave()
+    left = log.exchanges.pop()
+    log.run(3)
+    joined = next(x for x in log.exchanges if x.answer_body.get("generationId") == 3)
+    left.answered_ms = joined.answered_ms + 1
+    place = next(n for n, x in enumerate(log.exchanges) if x.answered_ms > joined.answered_ms)
+    log.exchanges.insert(place, left)
+    assert (the_next(log).cause, the_next(log).who) == (Cause.LEAVE, "pod-2 (10.0.0.2)")
+    assert not reported(log.exchanges).expirations.rows
 
 
 def test_a_new_pod_in_place_of_one_that_left_is_nobody_who_came_back() -> None:
@@ -332,17 +358,22 @@ def test_who_expires_after_a_failover_is_the_cause_and_not_the_failover() -> Non
     assert (the_next(log).cause, the_next(log).who) == (Cause.EXPIRY, "pod-2 (10.0.0.2)")
 
 
-def test_a_session_begins_anew_where_the_group_is_loaded() -> None:
+@pytest.mark.parametrize("is_told", [True, False], ids=["by an error", "by the other broker"])
+def test_a_session_begins_anew_where_the_group_is_loaded(is_told: bool) -> None:
     """A client that joins again since it lost its broker did so before who is gone expired."""
     log, (leader, follower) = of_two()
     follower.die()
     log.run(7)
     moved = log.exchanges[-1]
-    moved.answer_body = {**moved.answer_body, "errorCode": 14}
     log.fail_over()
     log.run(5)
     leader.join()
     log.run(13)
+    if is_told:
+        moved.answer_body = {**moved.answer_body, "errorCode": 14}
+    else:
+        for exchange in log.exchanges[log.exchanges.index(moved) :]:
+            exchange.broker = "another"
     assert the_next(log).cause is Cause.FAILOVER
     assert the_next(log).also == (Cause.EXPIRY, Cause.LEADER_REJOIN)
     (gone,) = reported(log.exchanges).expirations.rows

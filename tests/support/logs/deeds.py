@@ -1,0 +1,99 @@
+"""Hold what audits say of groups to what was done in them (driver_stories.py)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from support.logs.agreement import fenced_alive
+from support.logs.driver_stories import Deed, Played
+
+from fencepost.traces.operations.operator_report import OperatorReport
+from fencepost.traces.operations.operator_rows import End
+
+_EXPIRED = frozenset({End.EXPIRED, End.SILENT})
+_RESTARTED = frozenset({End.LEFT, End.REMOVED})
+_TAKEN = frozenset({"ping-pong", "fenced", "loop"})
+"""The kinds of problems with ids that go to and fro; the old coordinator shows who was fenced."""
+_OFTEN = 5
+
+
+def shown(report: OperatorReport, group: str) -> Counter[Deed]:
+    """How often a report has each thing of a group."""
+    figures = report.figures[group]
+    problems = [p for p in report.recurring.values() if p.first.group == group]
+    taken = (p for p in problems if p.kind in _TAKEN and p.count >= _OFTEN and _is_of_id(p.first))
+    counts = {
+        Deed.TAKEN: figures.replaced,
+        Deed.IN_TURN: any(taken),
+        Deed.FENCED: sum(n for (name, _), n in fenced_alive(report).items() if name == group),
+        Deed.EXPIRED: sum(
+            row.group == group and row.end in _EXPIRED for row in report.expirations.rows
+        ),
+        Deed.RESTARTED: sum(
+            row.group == group and row.end in _RESTARTED for row in report.restarts.rows
+        ),
+        Deed.NOT_POLLED: sum(p.count for p in problems if p.kind == "poll-timeout"),
+        Deed.UNUSED: figures.pending,
+        Deed.LOST: figures.last is not None,
+        Deed.LOOP: sum(row.group == group and row.cause is not None for row in report.loops.rows),
+        Deed.LOADED: figures.failovers,
+    }
+    return Counter({deed: int(count) for deed, count in counts.items()})
+
+
+def _is_of_id(row: object) -> bool:
+    return getattr(row, "instance_id", None) is not None
+
+
+@dataclass
+class Truth:
+    """One thing in all groups of a release: how often it was done, and how often each log has it.
+
+    `wrong`: groups of which a log says something else, which is not less.
+    """
+
+    done: int = 0
+    requests: int = 0
+    server: int = 0
+    wrong: list[str] = field(default_factory=list)
+
+    def __add__(self, other: Truth) -> Truth:
+        return Truth(
+            self.done + other.done,
+            self.requests + other.requests,
+            self.server + other.server,
+            [*self.wrong, *other.wrong],
+        )
+
+    def __str__(self) -> str:
+        logs = {"request log": self.requests, "server.log": self.server}
+        others = [f"{name} {count}" for name, count in logs.items() if count != self.done]
+        return f"{self.done}" + (f" ({', '.join(others)})" if others else "")
+
+
+def truths(
+    played: Sequence[Played], requests: OperatorReport, server: OperatorReport
+) -> dict[Deed, Truth]:
+    """Compare what both logs show of each group to what was done in it."""
+    found = {deed: Truth() for deed in Deed}
+    for row in played:
+        one, other = shown(requests, row.group), shown(server, row.group)
+        for deed, truth in found.items():
+            done = row.deeds.get(deed, 0)
+            truth.done += done
+            truth.requests += one[deed]
+            truth.server += other[deed]
+            if max(one[deed], other[deed]) > done:
+                said = f"request log {one[deed]}, server.log {other[deed]}"
+                truth.wrong.append(f"{row.group}: {done} {deed.value}, {said}")
+    return found
+
+
+def truth_table(found: Mapping[str, Mapping[Deed, Truth]]) -> Iterator[str]:
+    """What was done, by target: the number alone where both logs have all of it."""
+    yield f"| | {' | '.join(deed.value for deed in Deed)} |"
+    yield f"|---{'|---' * len(Deed)}|"
+    for target, row in found.items():
+        yield f"| {target} | {' | '.join(str(row[deed]) for deed in Deed)} |"
