@@ -176,12 +176,25 @@ def _counted(told: Counter[tuple[str, str]], read: Counter[tuple[str, str]]) -> 
 
 
 def _counted_by_group(told: Counter[tuple[str, str]], read: Counter[tuple[str, str]]) -> Agreement:
-    """Count rows of groups of which server.log may have none: not all releases name who joins."""
-    groups = {group for group, _ in read}
-    hidden = Counter({key: count for key, count in told.items() if key[0] not in groups})
-    made = _counted(told - hidden, read)
-    made.coarser = hidden.total()
+    """Count rows of which server.log may have less, or none: not all releases name who joins."""
+    made = _counted(told & read, told & read)
+    missing, others = told - read, read - told
+    for group, row in sorted(missing.elements()):
+        part = next((key for key in others if key[0] == group and _is_part(key[1], row)), None)
+        if part is not None:
+            others[part] -= 1
+            others = +others
+        made.coarser += part is not None or group not in {name for name, _ in others}
+        if part is None and group in {name for name, _ in others}:
+            made.different.append(f"{(group, row)}: 1 0")
+    made.different += [f"{key}: 0 {count}" for key, count in sorted(others.items())]
     return made
+
+
+def _is_part(one: str, whole: str) -> bool:
+    """Return True if the numbers of a row are none greater than those of another."""
+    numbers = ([int(word) for word in row.split() if word.isdigit()] for row in (one, whole))
+    return all(less <= more for less, more in zip(*numbers, strict=True))
 
 
 def table(found: dict[str, dict[str, Agreement]]) -> Iterator[str]:

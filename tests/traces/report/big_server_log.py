@@ -230,7 +230,7 @@ def test_both_logs_have_what_was_done(version: str, runs: Callable[[str], Run]) 
     release = parse_kafka_version(version)
     missing = {Deed.FENCED} if release.has_new_coordinator else set()
     if release.number < _OLD_WORDS:  # who joins while a rebalance runs isn't named, nor counted
-        missing |= {Deed.RESTARTED, Deed.LOOP}
+        missing |= {Deed.RESTARTED}
     for deed, truth in runs(version).truth.items():
         assert not truth.wrong
         assert truth.requests == (0 if deed is Deed.LOADED else truth.done), deed
