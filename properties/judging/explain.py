@@ -194,7 +194,7 @@ def _sentence(
     came = _came(violation, exchange, names, should)
     is_of_rule = rule is not None and not _reason_of_field(violation)
     source = f" Source: {rule.source}." if rule is not None and is_of_rule and rule.source else ""
-    twice = _twice(exchange.api, violation) + _typed(exchange.answer_body)
+    twice = _twice(exchange.api, violation) + _typed(exchange.answer_body) + _vote(violation)
     return f"{subject} should have {should}{why}. Instead {came}.{twice}{beside}{source}"
 
 
@@ -215,6 +215,14 @@ def _twice(api: str, violation: Violation) -> str:
     if not double:
         return ""
     return f" These are two live members of instance {', '.join(sorted(double))}."
+
+
+def _vote(violation: Violation) -> str:
+    """Describe the choice of a protocol, where that alone is wrong: no rule's reason does."""
+    chosen = nearest(violation.allowed)
+    if chosen is None or not chosen.difference.startswith("protocolName "):
+        return ""
+    return " Of the protocols that all offer, the one that most members name first is taken."
 
 
 def _typed(body: Mapping[str, Any] | None) -> str:

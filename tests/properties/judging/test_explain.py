@@ -115,6 +115,17 @@ INSTEAD = [
 ]
 
 
+def test_a_protocol_that_most_members_name_later_is_explained() -> None:
+    vote = " Of the protocols that all offer, the one that most members name first is taken."
+    lie = about("JoinGroup", "A", lambda body: {**body, "protocolName": "roundrobin"})
+    recording, verdict = run(entry(BEATS), "kafka-4", lie)
+    said = explain(verdict, recording, KAFKA_4).sentence
+    assert vote in said
+    assert "protocolName roundrobin instead of range" in said
+    recording, verdict = run(entry(BEATS), "kafka-4", with_code(0))
+    assert vote not in explain(verdict, recording, KAFKA_4).sentence
+
+
 def test_a_wait_for_an_id_that_was_handed_out_is_named() -> None:
     case = catalogue()["JOIN-DYNAMIC-EMPTY/pending-id-holds-up-a-rebalance"]
     recording, verdict = run(case, "mutant:pending-does-not-block", honest)
