@@ -320,6 +320,8 @@ def metadata_too_long_in_a_transaction_by_hand(s: Script) -> None:
     s.stable("a")
     transact_by_hand(s, 5, metadata=(TOO_LONG,))
     s.fetch("admin")
+    for version in (0, 2):
+        transact_by_hand(s, 6, metadata=(TOO_LONG,), at_most=version)
     transact_by_hand(s, 6, metadata=("", TOO_LONG))
 
 

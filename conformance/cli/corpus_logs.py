@@ -40,7 +40,7 @@ from fencepost.traces.logs.log_files import LogFileError
     epilog=exit_codes(
         "all groups are explained, or unjudged",
         "a group is violated",
-        "none is violated, but one is unknown, or a line about a group was not understood",
+        "none violated, but one unknown, or a line about groups not understood",
     ),
 )
 @files_argument("logs", "LOGS...")
@@ -60,7 +60,7 @@ def audit_logs_command(
     master: str | None,
     as_json: bool,
 ) -> None:
-    """Audit many request logs, or files of server.log, and write the results as tables.
+    """Audit many logs of brokers and write the results as tables.
 
     Each log is checked as by `fencepost audit`.  DIR gets tables of groups, violations, rebalances,
     restarts, expirations, loops, life lines of instance ids, deployments, problems and figures.  A
