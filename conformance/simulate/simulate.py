@@ -431,7 +431,7 @@ def _row(rebalance: AnyRebalance, begin_ms: int) -> RebalanceRow:
         who=who,
         note=BY_ADMIN if by_admin and row.cause is Cause.LEAVE else row.reason,
         also=also,
-        generation=row.generation,
+        generation=None if row.is_cut and row.members_after is None else row.generation,
         members=row.members_after,
         took_s=None if row.duration_ms is None else _s(row.duration_ms),
         remedy=row.remedy.value,

@@ -33,15 +33,14 @@ from fencepost.traces.operations.group_events import (
     Sender,
     Unknown,
 )
+from fencepost.traces.operations.interruptions import EmptyTimes, Failovers
 from fencepost.traces.operations.loops import Loops
 from fencepost.traces.operations.operator_rows import (
     NOT_POLLED,
     Cause,
     End,
     Expiration,
-    Failover,
     GroupKind,
-    LastExpired,
     MembersLeft,
     PollTimeout,
     Process,
@@ -89,10 +88,6 @@ _CONNECT_PROTOCOLS = frozenset({"sessioned", "compatible", "default"})
 _STREAMS = "-StreamThread-"
 _LATE_MS = 100
 """Delay with which a broker may notice that a session is over, or a log may round its times."""
-_ONE_LOAD_MS = 60_000
-_AFTER_LOAD_MS = 30 * 60_000
-"""Longest session timeout that Kafka allows by default: members from before a failover that are
-gone expire by then."""
 
 
 class GroupAnalysis:
@@ -138,11 +133,11 @@ class GroupAnalysis:
         self._expired: deque[Departure] = deque()
         self._poll_timeouts: deque[tuple[Departure, int | None]] = deque()
         """Departures, the latter with max.poll.interval.ms, whose return may still come."""
-        self._last: Departure | None = None
-        """The member whose end of session left the group empty."""
-        self._loaded: Loaded | None = None
-        self._after_load: list[int] = []
-        """Times at which members from before the load expired."""
+        self._empty = EmptyTimes(self.group, self._emit)
+        self._failovers = Failovers(self.group, self._emit)
+        self._began_ms: int | None = None
+        self._place = ""
+        """The place of the latest event."""
         self._kind = GroupKind.CONSUMER
         self._is_kind_known = False
         self._libraries: set[str] = set()
@@ -169,6 +164,9 @@ class GroupAnalysis:
                 self.end(self.over_ms)
                 self._begin(None)
             self.over_ms = max(self.over_ms, event.done_ms + _QUIET_MS)
+        if self._began_ms is None:
+            self._began_ms = event.at_ms
+        self._place = event.place
         self._taken += 1
         if self._taken % _PURGE_EVERY == 0:
             self._purge(event.done_ms)
@@ -205,7 +203,7 @@ class GroupAnalysis:
                 self._assigned = event
                 self._rebalances.note_assignment(event.generation, event.done_ms)
             case Emptied():
-                self._emptied()
+                self._emptied(event)
             case Loaded():
                 self._load(event)
 
@@ -216,14 +214,14 @@ class GroupAnalysis:
         self._loops.purge(now_ms - 2 * PATIENCE_MS)  # all rebalances before are judged
         self._emit_gone(now_ms)
         self._expire_names(now_ms)
-        if self._loaded is not None and now_ms - self._loaded.at_ms > _AFTER_LOAD_MS:
-            self._end_load()
+        self._failovers.purge(now_ms)
         self._deployments.purge(now_ms, self._rebalances.first_open_ms)
         self._matcher.purge(now_ms)
 
     def end(self, now_ms: int) -> None:
         """End the group, or the log."""
         left, expired = [0, len(self._unseen)], []
+        size, known = self._size()
         settled, settings = self._rebalances.is_settled, self._roster.settings()
         for member in list(self._roster.members.values()):
             deadline_ms = member.deadline_ms
@@ -234,8 +232,8 @@ class GroupAnalysis:
                 and deadline_ms is not None
                 and now_ms - deadline_ms > member.rebalance_ms * (not settled(member))
             ):
-                self._remove(member, End.SILENT, deadline_ms)
-                expired.append(deadline_ms)
+                gone = self._remove(member, End.SILENT, deadline_ms, None, self._place)
+                expired.append(gone)
             else:
                 self._remove(member, End.STILL_THERE, None)
                 left[member.instance_id is None] += 1
@@ -244,32 +242,33 @@ class GroupAnalysis:
         static, dynamic = left if self._roster.complete else logged
         since_ms = self._rebalances.open_ms
         if self._hears:
-            since_ms = self._rebalances.unfinished_ms(expired) if any(left) else None
+            for gone in expired:
+                self._rebalances.note_expiry(gone, now_ms)
+            since_ms = self._rebalances.unfinished_ms() if any(left) else None
+            if not any(left):
+                self._note_empty(size, known=known)
         self._expire_names(None)
-        last = None
-        if self._last is not None:
-            who = (self._last.member.instance_id, self._last.member.process)
-            last = LastExpired(self.group, *who, self._last.at_ms, self._last.place)
-        library = next(iter(self._libraries)) if len(self._libraries) == 1 else ""
-        row = (self.group, static, dynamic, since_ms, *settings, self._kind, last, library)
-        self._emit(MembersLeft(*row))
+        if since_ms is not None:
+            self._rebalances.cut(now_ms, self._place, size, known=known)
         self._lines.close()
         self._rebalances.close()
-        if (going_on := self._rebalances.open) is not None and going_on.process is not None:
-            self._loops.add_open(going_on.cause, going_on.process, going_on.at_ms)
         self._loops.close()
         self._emit_gone(None)
-        self._end_load()
+        self._failovers.end()
         self._deployments.close(now_ms)
+        row = (self.group, static, dynamic, since_ms, *settings, self._kind, self._empty.open)
+        library = next(iter(self._libraries)) if len(self._libraries) == 1 else ""
+        self._emit(MembersLeft(*row, self._began_ms, self._rebalances.began_before, library))
 
     def _add_rebalance(self, judged: JudgedRebalance) -> None:
         """Emit a rebalance, and the restart that it shows."""
         if self._on_rebalance is not None:
             self._on_rebalance(judged)
         row, gone, came, lost = judged.row, judged.gone, judged.came, judged.lost
-        self._deployments.add_rebalance(
-            row.completed_ms, None if lost is None else (lost.at_ms, lost.who)
-        )
+        if lost is None or lost.end is not End.SILENT:
+            self._deployments.add_rebalance(
+                row.completed_ms, None if lost is None else (lost.at_ms, lost.who)
+            )
         self._emit(row)
         if lost is None or not lost.is_poll_timeout:
             self._loops.add(judged)
@@ -318,20 +317,8 @@ class GroupAnalysis:
 
     def _load(self, event: Loaded) -> None:
         """Take a load of the group, or of its partition: several lines may tell of one."""
-        if self._loaded is not None and event.at_ms - self._loaded.at_ms <= _ONE_LOAD_MS:
-            return
-        self._rebalances.forget()
-        self._end_load()
-        self._loaded = event
-
-    def _end_load(self) -> None:
-        """Emit the failover, if the coordinator has read the group in this log."""
-        loaded, expired_ms = self._loaded, self._after_load
-        self._loaded, self._after_load = None, []
-        if loaded is not None:
-            until_ms = max(expired_ms, default=None)
-            row = (self.group, loaded.at_ms, len(expired_ms), until_ms, loaded.place)
-            self._emit(Failover(*row))
+        if self._failovers.load(event):
+            self._rebalances.forget()
 
     def _note_kind(self, process: Process, protocol: str = "", protocols: str = "") -> None:
         """Note what kind of group it is: messages tell it for certain, and client ids mostly."""
@@ -407,7 +394,7 @@ class GroupAnalysis:
         """
         self._pending.use(event.member_id)
         self._note_kind(event.sender.process)
-        self._last = None
+        self._empty.end(event.at_ms)
         known = self._roster.members.get(event.member_id)
         if known is not None:
             return known
@@ -437,8 +424,8 @@ class GroupAnalysis:
         member_id = event.member_id
         self._note_kind(event.sender.process, event.protocol)
         self._note_library(event.sender.process, " ".join(row["name"] for row in event.protocols))
-        self._last = None
         round_ = self._round(event)
+        self._empty.end(event.at_ms)
         fresh = not sent_id or sent_id in self._pending
         self._pending.use(sent_id)
         known = self._roster.members.get(member_id)
@@ -487,12 +474,40 @@ class GroupAnalysis:
         self._pending.note_held(event.done_ms)
         if generation == 1:
             self._start.at_ms = None
+        if current is not None and generation > current.generation + 1:
+            self._all_expired(event)
         known = self._roster.complete or generation == 1
         before = len(self._roster.members) + self._rebalances.gone
         # The answer to a static member that is restarted has the current generation.
         is_new = current is not None or generation != self._confirmed
         row = (generation, event.done_ms, event.place, before)
         return self._rebalances.begin(*row, known=known, is_new=is_new)
+
+    def _all_expired(self, event: Joined) -> None:
+        """Take the ends of all sessions where a generation is missing: the group was empty."""
+        members, (size, known) = list(self._roster.members.values()), self._size()
+        deadlines = [member.deadline_ms for member in members]
+        if not known or not all(ms is not None and ms < event.at_ms for ms in deadlines):
+            return
+        for member in sorted(members, key=lambda member: member.deadline_ms or 0):
+            gone = self._remove(member, End.EXPIRED, member.deadline_ms, None, event.place)
+            self._rebalances.note_expiry(gone, gone.at_ms)
+        self._note_empty(size, known=known)
+
+    def _size(self) -> tuple[int, bool]:
+        """Return the number of members before the next rebalance, and if all are known."""
+        if self._hears:
+            gone = self._rebalances.gone
+            return len(self._roster.members) + gone, self._roster.complete
+        return self._count or 0, self._count is not None
+
+    def _note_empty(self, size: int, *, known: bool) -> None:
+        """Note that the last member went, where the source has no line about it."""
+        last = self._rebalances.last_gone
+        if not self._hears or not self._roster.complete or self._roster.members or last is None:
+            return
+        self._rebalances.empty(last.at_ms, last.place, size, known=known)
+        self._empty.begin(last.at_ms, last.place, last)
 
     def _add(self, member: LogMember, *, fresh: bool) -> None:
         """Add a member id that was not in the roster."""
@@ -535,10 +550,8 @@ class GroupAnalysis:
             # The timer ran from a time between the last request and its answer.
             if deadline_ms is not None and deadline_ms - _LATE_MS <= at_ms:
                 moved_ms = round_.evidence.moved_ms or 0
-                if (
-                    moved_ms > member.heard_ms
-                ):  # a coordinator that loads it begins its session anew
-                    deadline_ms += moved_ms - member.heard_ms
+                # A coordinator that loads it begins its session anew.
+                deadline_ms += max(moved_ms - member.heard_ms, 0)
                 end, at_ms = End.EXPIRED, min(deadline_ms, at_ms)
             gone = self._remove(member, end, at_ms, None, round_.place)
             round_.evidence.expired.append(gone)
@@ -552,6 +565,7 @@ class GroupAnalysis:
     def _prepared(self, event: Prepared) -> None:
         if event.generation == 0:
             self._roster.complete, self._start.at_ms = True, None
+        self._empty.end(event.at_ms)
         self._assigned = None
         if event.process is not None:
             self._note_kind(event.process)
@@ -566,7 +580,8 @@ class GroupAnalysis:
             row = (named.at_ms, named.done_ms, named.place, named.member_id, None)
             self._came(Joined(*row, Sender(named.process)))
         self._purge(event.done_ms)
-        before, known = self._count or 0, self._count is not None
+        self._empty.end(event.at_ms)
+        before, known = self._size()
         begun = (event.generation, event.done_ms, event.place, before)
         round_ = self._rebalances.begin(*begun, known=known, is_new=True)
         self._count = round_.listed = event.members
@@ -579,9 +594,11 @@ class GroupAnalysis:
                 self._rebalances.unnamed.append(event.at_ms)
                 self._deployments.add_arrival(_UNSEEN, event.at_ms)
 
-    def _emptied(self) -> None:
-        last = self._matcher.departures[-1] if self._matcher.departures else None
-        self._last = last if last is not None and last.end is End.EXPIRED else None
+    def _emptied(self, event: Emptied) -> None:
+        size, known = self._size()
+        last = self._rebalances.last_gone
+        self._rebalances.empty(event.at_ms, event.place, size, known=known)
+        self._empty.begin(event.at_ms, event.place, last)
         self._rebalances.forget()
         self._unseen.clear()
         for member in list(self._roster.members.values()):
@@ -667,12 +684,7 @@ class GroupAnalysis:
             self._deployments.add_departure(gone.who, gone.at_ms, member_id)
         if end in {End.EXPIRED, End.DROPPED, End.SILENT}:
             self._expired.append(gone)
-            loaded = self._loaded
-            if loaded is not None and (not member.begins or member.from_ms < loaded.at_ms):
-                self._after_load.append(at_ms)
-        if self._hears:
-            is_last = self._roster.complete and not self._roster.members
-            self._last = gone if is_last and end in {End.EXPIRED, End.SILENT} else None
+            self._failovers.note_expiry(gone)
         return gone
 
     def _may_have_come(self, member: LogMember, at_ms: int) -> bool:
@@ -701,7 +713,7 @@ class GroupAnalysis:
             how = (event.end, event.at_ms, None, event.place)
             gone = self._remove(member, *how, heard_ms=self._heard_before(event, member))
         else:
-            self._after_load.append(event.at_ms)
+            self._failovers.add_expiry(event.at_ms)
         self._rebalances.note_expiry(gone, event.at_ms)
 
     def _heard_before(self, event: Removed, member: LogMember) -> int | None:
@@ -716,10 +728,9 @@ class GroupAnalysis:
 
     def _gone_before_load(self, member_id: str) -> Departure | None:
         """Return the departure of a member of which the coordinator that loaded it doesn't know."""
-        if self._loaded is None or member_id in self._roster.members:
+        if not self._failovers.is_loaded or member_id in self._roster.members:
             return None
-        mine = (g for g in self._matcher.departures if g.member.member_id == member_id)
-        return next(mine, None)
+        return self._matcher.departure_of(member_id)
 
     def _thrown_out(self, event: GroupEvent, member_id: str, process: Process) -> None:
         """Note a living process, as its request shows, whose session as a member expired.
@@ -731,9 +742,11 @@ class GroupAnalysis:
             deadline_ms = member.deadline_ms
             expired = deadline_ms is not None and deadline_ms <= event.done_ms
             end = End.EXPIRED if expired else End.UNKNOWN
+            size, known = self._size()
             gone = self._remove(member, end, deadline_ms, None, event.place)
             if expired:
                 self._rebalances.note_expiry(gone, event.done_ms)
+                self._note_empty(size, known=known)
         else:
             past = (g.member for g in self._matcher.departures if g.member.member_id == member_id)
             member = next(past, None)
@@ -771,6 +784,7 @@ class GroupAnalysis:
             whose = None if is_first and event.process is None else member.process
             row = (instance_id, member.member_id, whose, by, itself, event.at_ms)
             self._emit(StaticLeave(self.group, *row, place))
+        size, known = self._size()
         end = End.REMOVED if itself is False else End.LEFT
         remover = by if itself is False else None
         how = (event.at_ms, remover, place)
@@ -779,6 +793,7 @@ class GroupAnalysis:
             interval_ms = event.rebalance_ms or member.rebalance_ms or None
             self._poll_timeouts.append((gone, interval_ms))
         self._rebalances.note_leave(MemberLeave(event.at_ms, gone, itself))
+        self._note_empty(size, known=known)
 
     def _take_back(self, left: Left) -> None:
         """Make a dynamic member a member again if the line of its leave was written late.

@@ -91,13 +91,6 @@ class Loops:
         for durations in (run.turns, run.lasted, run.stayed, run.away):
             del durations[:-_REMEMBERED]
 
-    def add_open(self, cause: Cause, who: Process, at_ms: int) -> None:
-        """Add a rebalance that isn't over at the end: a turn of a loop, if one goes on."""
-        run = self._runs.get((cause, who))
-        if run is not None and not run.is_over(at_ms):
-            run.turns.append(at_ms - run.until_ms)
-            run.count, run.until_ms = run.count + 1, at_ms
-
     def purge(self, now_ms: int) -> None:
         """Emit the loops that are over."""
         for key in [key for key, run in self._runs.items() if run.is_over(now_ms)]:

@@ -138,8 +138,18 @@ def _gauges(report: OperatorReport) -> Iterator[_Gauge]:
     )
     yield _Gauge(
         "fencepost_group_lost",
-        "Whether the last member of the group expired, and none came since.",
-        of(lambda f: f.last is not None),
+        "Whether the last member of the group was lost, not stopped, and none came since.",
+        of(lambda f: f.lost is not None),
+    )
+    yield _Gauge(
+        "fencepost_empty_spans",
+        "How often the group had no member for a while, and then one again.",
+        of(lambda f: f.emptied),
+    )
+    yield _Gauge(
+        "fencepost_empty_seconds",
+        "How long the group had no member, also at the end of the log.",
+        of(lambda f: (f.empty_ms + _lasting_ms(f, report.until_ms or 0)) / 1000),
     )
     yield _Gauge(
         "fencepost_restarts",
@@ -179,7 +189,7 @@ def _gauges(report: OperatorReport) -> Iterator[_Gauge]:
     problems = Counter((problem.first.group, problem.kind) for problem in report.problems)
     yield _Gauge(
         "fencepost_problems",
-        "Problems with clients.",
+        "Problems of clients, and loops that brokers cause.",
         [
             ({"group": group, "kind": kind}, problems[group, kind])
             for group, _ in groups
@@ -187,6 +197,10 @@ def _gauges(report: OperatorReport) -> Iterator[_Gauge]:
             if report.shows(group, kind)
         ],
     )
+
+
+def _lasting_ms(figures: GroupFigures, until_ms: int) -> int:
+    return 0 if figures.empty is None else max(until_ms - figures.empty.from_ms, 0)
 
 
 def _beside(unread: int | None, others: Mapping[str, int]) -> Iterator[_Gauge]:

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+import msgspec
+
 from fencepost.model.messages.shapes import ShapeError
 from fencepost.traces.logs.request_log import LoggedExchange, is_included
 from fencepost.traces.operations.group_analysis import GroupAnalysis
@@ -21,13 +23,13 @@ from fencepost.traces.operations.operator_rows import (
     AVOIDING,
     Cause,
     Deployment,
+    EmptySpan,
     End,
     Expiration,
     ExpiredTogether,
     Failover,
     FencingChain,
     GroupKind,
-    LastExpired,
     LifeLine,
     Loop,
     MembersLeft,
@@ -54,16 +56,17 @@ class GroupFigures:
     """The figures of one group.
 
     `durations`: rebalances by the first of `BUCKETS_MS` that isn't less (None: longer than all);
-    `is_unfinished`: the last one led to no assignment, so far; `failed`: those that another one
-    followed before a member had its assignment; `fenced`: living processes that lost their instance
-    id; `thrown_out`: living processes whose session expired; `replaced`: instance ids that went on
-    to another member id; `expired`: holders whose session expired, alive or not; `restarts`,
-    `cost`: the restarts of `deployments`, and the rebalances that they cost; `static`, `dynamic`:
-    members at the end of the log, None where it doesn't show all; `rebalancing_ms`: start of a
-    rebalance that wasn't over then; `session_ms`, `assignors`: of these members, as far as the log
-    shows them; `expirations`: members that the coordinator removed, `never_back`: of these, those
-    that surely did not come back; `came_back`: all restarts with a rebalance; `pending`: member ids
-    that were handed out and not used; `last`: the last member, if it expired and none came since;
+    `failed`: those that another one followed before a member had its assignment; `fenced`: living
+    processes that lost their instance id; `thrown_out`: living processes whose session expired;
+    `replaced`: instance ids that went on to another member id; `expired`: holders whose session
+    expired, alive or not; `restarts`, `cost`: the restarts of `deployments`, and the rebalances
+    that they cost; `static`, `dynamic`: members at the end of the log, None where it doesn't show
+    all; `rebalancing_ms`: start of a rebalance that wasn't over then; `session_ms`, `assignors`: of
+    these members, as far as the log shows them; `expirations`: members that the coordinator
+    removed, `never_back`: of these, those that surely did not come back; `came_back`: all restarts
+    with a rebalance; `pending`: member ids that were handed out and not used; `empty`: the time
+    without a member that lasts until the end; `emptied`, `empty_ms`: the number of those that ended
+    before, and how long they were together; `began_rebalancing`: the log begins in a rebalance;
     `library`: of its clients, "" where it is unknown.
     """
 
@@ -71,7 +74,6 @@ class GroupFigures:
     remedies: Counter[Remedy] = field(default_factory=Counter)
     durations: Counter[int | None] = field(default_factory=Counter)
     total_ms: int = 0
-    is_unfinished: bool = False
     failed: int = 0
     fenced: int = 0
     thrown_out: int = 0
@@ -92,13 +94,26 @@ class GroupFigures:
     loops: int = 0
     failovers: int = 0
     kind: GroupKind = GroupKind.CONSUMER
-    last: LastExpired | None = None
+    empty: EmptySpan | None = None
+    emptied: int = 0
+    empty_ms: int = 0
+    began_rebalancing: bool = False
     library: str = ""
 
     @property
     def known_ms(self) -> int | None:
         """Sum of the durations of its rebalances; None where it is known of none of them."""
         return self.total_ms if self.durations or not self.causes else None
+
+    @property
+    def lost(self) -> EmptySpan | None:
+        """The time without a member that lasts until the end, if nobody stopped the last one."""
+        return self.empty if self.empty is not None and self.empty.is_lost else None
+
+    @property
+    def timed(self) -> int:
+        """Number of the rebalances whose duration is known."""
+        return self.durations.total()
 
     @property
     def is_empty(self) -> bool:
@@ -111,9 +126,8 @@ class GroupFigures:
             case Rebalance():
                 self.causes[row.cause] += 1
                 self.remedies[row.remedy] += 1
-                self.failed += self.is_unfinished
-                self.is_unfinished = row.duration_ms is None
                 if row.duration_ms is None:
+                    self.failed += not (row.is_cut or row.is_emptying)
                     return
                 self.total_ms += row.duration_ms
                 fits = (bound for bound in BUCKETS_MS if row.duration_ms <= bound)
@@ -135,7 +149,11 @@ class GroupFigures:
                 self.static, self.dynamic = row.static, row.dynamic
                 self.rebalancing_ms = row.rebalancing_ms
                 self.session_ms, self.assignors = row.session_ms, row.assignors
-                self.kind, self.last, self.library = row.kind, row.last, row.library
+                self.kind, self.empty, self.library = row.kind, row.empty, row.library
+                self.began_rebalancing = self.began_rebalancing or row.began_rebalancing
+            case EmptySpan():
+                self.emptied += 1
+                self.empty_ms += (row.until_ms or row.from_ms) - row.from_ms
             case Expiration():
                 self.expirations += 1
                 self.never_back += row.back_ms is None and not row.is_unclear
@@ -235,6 +253,11 @@ class Recurring:
                 self.longest_ms = max(self.longest_ms, row.interval_ms + row.late_ms)
 
     @property
+    def is_of_broker(self) -> bool:
+        """True if no client caused it, nor can mend it."""
+        return isinstance(self.first, Loop) and self.causes <= _OF_BROKERS
+
+    @property
     def from_ms(self) -> int:
         """Time of its begin."""
         return _began_ms(self.first)
@@ -261,6 +284,11 @@ KINDS = (
     "poll-timeout",
 )
 """The kinds of problems, the worst first."""
+
+
+_OF_BROKERS = frozenset({Cause.NOT_STORED, Cause.FAILOVER, Cause.NEW_MEMBER})
+"""Causes of loops that are no client's: a member that joins again and again, and never goes, was
+dropped."""
 
 
 def _kind(row: ProblemRow) -> str | None:
@@ -359,12 +387,18 @@ class OperatorReport:
     failovers: LimitedRows[Failover] = field(
         default_factory=lambda: LimitedRows(lambda r: (r.at_ms, r.group, r.place))
     )
+    ended_spans: LimitedRows[EmptySpan] = field(
+        default_factory=lambda: LimitedRows(lambda r: (r.from_ms, r.group, r.place))
+    )
+    """Times without a member that ended; those that last are in the figures."""
     figures: dict[str, GroupFigures] = field(default_factory=lambda: defaultdict(GroupFigures))
     """Figures by group."""
     causes: Counter[Cause] = field(default_factory=Counter)
     remedies: Counter[Remedy] = field(default_factory=Counter)
     unclear: Counter[str] = field(default_factory=Counter)
     """Rebalances whose remedy is unknown, by the reason."""
+    emptying: int = 0
+    """Rebalances after which the group had no member."""
     by_hour: Counter[int] = field(default_factory=Counter)
     """Rebalances by the hour of their start, in ms since 1970."""
 
@@ -390,12 +424,16 @@ class OperatorReport:
         """Count a row in the figures and the problems, without keeping it."""
         if isinstance(row, ProblemRow):
             self._recur(row)
+        if isinstance(row, MembersLeft):
+            self._end_span(row)
         self.figures[row.group].add(row)
 
     def add(self, row: Row) -> None:
         """Add a row."""
         self.note(row)
         match row:
+            case EmptySpan():
+                self.ended_spans.add(row)
             case LifeLine():
                 self.life_lines.add(row)
             case FencingChain():
@@ -424,9 +462,27 @@ class OperatorReport:
                 self.rebalances.add(row)
                 self.causes[row.cause] += 1
                 self.remedies[row.remedy] += 1
+                self.emptying += row.is_emptying
                 if row.unclear:
                     self.unclear[row.unclear] += 1
                 self.by_hour[row.start_ms - row.start_ms % _HOUR_MS] += 1
+
+    def _end_span(self, row: MembersLeft) -> None:
+        """End the time without a member that lasted when the log showed the group before."""
+        span = self.figures[row.group].empty
+        if span is not None and row.began_ms is not None:
+            self.add(msgspec.structs.replace(span, until_ms=row.began_ms))
+
+    @property
+    def empty_count(self) -> int:
+        """The number of all times without a member."""
+        return self.ended_spans.count + sum(f.empty is not None for f in self.figures.values())
+
+    @property
+    def empty_spans(self) -> list[EmptySpan]:
+        """The times without a member that are kept, and those that last until the end."""
+        lasting = (figures.empty for figures in self.figures.values() if figures.empty is not None)
+        return sorted([*self.ended_spans.rows, *lasting], key=lambda row: (row.from_ms, row.group))
 
     def _recur(self, row: ProblemRow) -> None:
         kind = _kind(row)

@@ -181,7 +181,8 @@ class Rebalance(RowPart, frozen=True):
     remedy; `session_ms`: a session timeout that would have been long enough; `unclear`: the reason
     why the remedy is unknown, else "".  `duration_ms`: from `start_ms` to `stable_ms`.  `reason`:
     the coordinator's words, and `client_reason` the client's, where the log has them.
-    `expired_ms`: where `who` had expired, from the end of its session to its return.
+    `expired_ms`: where `who` had expired, from the end of its session to its return.  `is_cut`: the
+    log ends before it is over; `completed_ms` may be the end of the log then.
     """
 
     group: str
@@ -203,6 +204,12 @@ class Rebalance(RowPart, frozen=True):
     reason: str = ""
     client_reason: str = ""
     expired_ms: int | None = None
+    is_cut: bool = False
+
+    @property
+    def is_emptying(self) -> bool:
+        """True if the group had no member after it."""
+        return self.members_after == 0
 
 
 class Deployment(RowPart, frozen=True):
@@ -348,14 +355,30 @@ class Loop(RowPart, frozen=True):
     place: str
 
 
-class LastExpired(RowPart, frozen=True):
-    """A group whose last member expired, and that had none since."""
+class EmptySpan(RowPart, frozen=True):
+    """A time without a member, from `from_ms` to the next join at `until_ms`.
+
+    `until_ms` is None if there is no join until the log ends.  `end`: how the last member went,
+    with its `process` and `instance_id`, None where the log doesn't show it; `is_poll_timeout`: its
+    living process did not call poll().
+    """
 
     group: str
+    from_ms: int
+    until_ms: int | None
+    end: End
     instance_id: str | None
-    process: Process
-    at_ms: int
+    process: Process | None
+    is_poll_timeout: bool
     place: str
+
+    @property
+    def is_lost(self) -> bool:
+        """True if nobody stopped the last member, and none came since."""
+        return self.until_ms is None and (self.end in _UNWANTED or self.is_poll_timeout)
+
+
+_UNWANTED = frozenset({End.EXPIRED, End.DROPPED, End.SILENT})
 
 
 class ExpiredTogether(RowPart, frozen=True):
@@ -404,7 +427,8 @@ class MembersLeft(RowPart, frozen=True):
     `static`, `dynamic`: number of its members; None where the log doesn't show all of them.
     `rebalancing_ms`: start of a rebalance that wasn't over; None: there is none.
     `session_ms`: their longest session timeout; `assignors`: those that all offer; as far as known.
-    `kind`: of its members; `last`: the last member, if its session expired and none came since;
+    `kind`: of its members; `empty`: the time since which it has none; `began_ms`: time of its first
+    join, None if members were there before; `began_rebalancing`: the log begins in a rebalance;
     `library`: the client library of all members that show it, "" where none does, or they differ.
     """
 
@@ -415,7 +439,9 @@ class MembersLeft(RowPart, frozen=True):
     session_ms: int | None = None
     assignors: tuple[str, ...] = ()
     kind: GroupKind = GroupKind.CONSUMER
-    last: LastExpired | None = None
+    empty: EmptySpan | None = None
+    began_ms: int | None = None
+    began_rebalancing: bool = False
     library: str = ""
 
 
@@ -434,5 +460,6 @@ Row = (
     | PendingId
     | Loop
     | Failover
+    | EmptySpan
     | MembersLeft
 )

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Annotated, Any, Generic, TypeVar
 
@@ -20,6 +20,17 @@ from msgspec import UNSET, Meta, UnsetType
 
 from fencepost.traces.files.document_schema import Count, Document, DocumentSchema
 from fencepost.traces.operations.client_libraries import BY_NAME, without_static
+from fencepost.traces.operations.interruption_words import (
+    MOST,
+    MOST_GROUPS,
+    at_end,
+    empty_text,
+    empty_times,
+    expirations,
+    failovers,
+    some,
+    span,
+)
 from fencepost.traces.operations.operator_report import (
     KINDS,
     GroupFigures,
@@ -30,7 +41,7 @@ from fencepost.traces.operations.operator_rows import (
     AVOIDING,
     Cause,
     Deployment,
-    End,
+    EmptySpan,
     Expiration,
     ExpiredTogether,
     Failover,
@@ -64,21 +75,46 @@ R = TypeVar("R")
 
 
 def problems_text(report: OperatorReport) -> str:
-    """Format the number of problems, as "shown in this log" where it can't show some kinds."""
-    count = len(report.problems)
-    lost = sum(figures.last is not None for figures in report.figures.values())
-    lost_text = f", {times(lost, 'group')} without a member since the last one expired"
-    text = f"{times(count, 'problem')} with clients"
-    if report.unshown:
-        text = f"{text if count else 'no problem with clients'} shown in this log"
-    return text + (lost_text if lost else "")
+    """Format what hurt: problems, and groups without a member; else that nothing did.
+
+    Problems are "shown in this log" where it can't show some kinds.
+    """
+    of_brokers = sum(problem.is_of_broker for problem in report.problems)
+    of_clients = len(report.problems) - of_brokers
+    counts = [f"{times(of_clients, 'problem')} with clients"] if of_clients else []
+    counts += [f"{times(of_brokers, 'problem')} of the brokers"] if of_brokers else []
+    shown = " shown in this log" if report.unshown else ""
+    parts = [f"{' and '.join(counts)}{shown}"] if counts else []
+    parts += empty_text(report)
+    nothing = "no problem with clients" if shown else "0 problems with clients"
+    return ", ".join(parts) or f"{nothing}{shown}"
+
+
+def headline(report: OperatorReport) -> str:
+    """Return what hurt, and what it cost, as the beginning of a sentence."""
+    text = "; ".join(filter(None, (problems_text(report), _cost_text(report))))
+    return f"{text[0].upper()}{text[1:]}"
+
+
+def _cost_text(report: OperatorReport) -> str:
+    """Format what restarts cost, and how many rebalances were avoidable; "" if nothing."""
+    parts = []
+    costs = [f for f in report.figures.values() if f.cost]
+    if costs:
+        restarts, cost = sum(f.restarts for f in costs), sum(f.cost for f in costs)
+        whose = " of Connect workers" if all(f.kind is GroupKind.CONNECT for f in costs) else ""
+        parts.append(f"{times(restarts, 'restart')}{whose} cost {times(cost, 'rebalance')}")
+        if whose:
+            parts[-1] += " (they can't be static members: see scheduled.rebalance.max.delay.ms)"
+    if avoidable := report.avoidable - len(_late(report)):
+        be = "was" if avoidable == 1 else "were"
+        parts.append(
+            f"{avoidable:,} of {times(report.rebalances.count, 'rebalance')} {be} avoidable"
+        )
+    return ", ".join(parts)
 
 
 NO_LINE = "The log has no line about a group of the classic protocol."
-_MOST = 5
-"""Greatest number of lines of a kind in the text."""
-_MOST_GROUPS = 20
-"""Greatest number of groups named in the text."""
 _HOUR_MS = 3_600_000
 
 
@@ -87,50 +123,44 @@ def operator_summary(report: OperatorReport) -> list[str]:
     if report.from_ms is None or report.until_ms is None:
         return [NO_LINE]
     problems = operator_problems(report)
-    counts = f"{times(report.rebalances.count, 'rebalance')} in {times(report.groups, 'group')}"
-    span = f"From {at(report.from_ms)} to {at(report.until_ms)}"
-    expired = report.expirations.count
-    expired_text = f", {times(expired, 'member')} expired" if expired else ""
-    lines = [f"{span}: {problems_text(report)}, {counts}{expired_text}."]
+    lines = list(covered(report))
     number = 0
     for kind, same in groupby(problems, key=lambda problem: problem.kind):
         alike = list(same)
-        for problem in alike[:_MOST]:
+        for problem in alike[:MOST]:
             number += 1
             lines += ["", f"{number}. {problem.says}", f"   {problem.remedy} [{problem.place}]"]
-        if (more := len(alike) - _MOST) > 0:
+        if (more := len(alike) - MOST) > 0:
             number += more
             lines += ["", f"   And {more:,} more of this kind ({kind}); the JSON has all."]
-    lacks, expired_lines = list(unshown(report)), list(expirations(report))
-    rest = (*_rebalances(report), *other_lines(report), *at_end(report))
-    parts = (lacks, expired_lines)
-    return [*lines, *(line for part in parts if part for line in ("", *part)), *rest]
+    parts = [list(each(report)) for each in (unshown, empty_times, expirations, _rebalances)]
+    parts.append([*other_lines(report), *at_end(report)])
+    return [*lines, *(line for part in parts if part for line in ("", *part))]
 
 
-def at_end(report: OperatorReport) -> Iterator[str]:
-    """Yield lines that name groups that were rebalancing, or without members, at the log's end."""
-    figures = sorted(report.figures.items())
-    open_ = [(f.rebalancing_ms, group) for group, f in figures if f.rebalancing_ms is not None]
-    rebalancing = [f"{quoted(group)} (since {at(ms)})" for ms, group in open_]
-    if rebalancing:
-        yield f"Still rebalancing at the end of the log: {_some(rebalancing)}."
-    lost = [
-        f"{quoted(group)} (since {at(f.last.at_ms)}, {f.last.process})"
-        for group, f in figures
-        if f.last is not None
-    ]
-    if lost:
-        yield (
-            "Lost the last member when its session expired, and had none until the log ends: "
-            f"{_some(lost)}. Start the process again, and look at the lag of the group."
-        )
-    if empty := [quoted(group) for group, f in figures if f.is_empty and f.last is None]:
-        yield f"Without a member at the end of the log: {_some(empty)}."
+def covered(report: OperatorReport) -> Iterator[str]:
+    """Yield lines about what the log covers: its time, and the number of rebalances in it."""
+    if report.from_ms is None or report.until_ms is None:
+        return
+    counts = f"{times(report.rebalances.count, 'rebalance')} in {times(report.groups, 'group')}"
+    expired = report.expirations.count
+    expired_text = f", {times(expired, 'member')} expired" if expired else ""
+    span = f"From {at(report.from_ms)} to {at(report.until_ms)}"
+    yield f"{span}: {counts}{_of_these(report)}{expired_text}."
+    before = [quoted(name) for name, f in sorted(report.figures.items()) if f.began_rebalancing]
+    if before:
+        whose = "rebalance" if len(before) == 1 else "rebalances"
+        yield f"Not counted: the {whose} of {some(before)} in which the log begins."
 
 
-def _some(names: list[str]) -> str:
-    more = f" and {len(names) - _MOST_GROUPS:,} more" if len(names) > _MOST_GROUPS else ""
-    return ", ".join(names[:_MOST_GROUPS]) + more
+def _of_these(report: OperatorReport) -> str:
+    """Format how many rebalances left a group empty, and how many the end of the log cuts."""
+    parts = [f"{report.emptying:,} left a group empty"] if report.emptying else []
+    cut_count = sum(row.is_cut for row in report.rebalances.rows)
+    if cut_count:
+        be = "was" if cut_count == 1 else "were"
+        parts.append(f"{cut_count:,} {be} not over when the log ends")
+    return f" (of these {' and '.join(parts)})" if parts else ""
 
 
 def unshown(report: OperatorReport) -> Iterator[str]:
@@ -149,19 +179,13 @@ def _rebalances(report: OperatorReport) -> Iterator[str]:
     if not report.rebalances.count:
         return
     causes = ", ".join(f"{c.value} {report.causes[c]:,}" for c in Cause if report.causes[c])
-    yield from ("", f"Rebalances by cause: {causes}.", *_by_group(report))
+    yield from (f"Rebalances by cause: {causes}.", *_by_group(report))
     yield from rebalance_lines(report)
 
 
 def rebalance_lines(report: OperatorReport) -> Iterator[str]:
     """Yield lines about what would have avoided rebalances, about reasons, and the longest."""
-    helped = [
-        f"{remedy.value} {report.remedies[remedy]:,}"
-        for remedy in AVOIDING
-        if report.remedies[remedy]
-    ]
-    if helped:
-        yield f"What would have avoided some: {', '.join(helped)}."
+    yield from _helped(report)
     yield from _sessions(report)
     yield from _of_expired(report)
     yield from _kinds(report)
@@ -195,9 +219,9 @@ def causes_by_group(report: OperatorReport) -> list[tuple[str, int, str]]:
 
 def _by_group(report: OperatorReport) -> Iterator[str]:
     rows = causes_by_group(report)
-    for group, total, causes_text in rows[:_MOST_GROUPS] if len(rows) > 1 else ():
+    for group, total, causes_text in rows[:MOST_GROUPS] if len(rows) > 1 else ():
         yield f"  {group_line(report, group, total, causes_text)}"
-    if (more := len(rows) - _MOST_GROUPS) > 0:
+    if (more := len(rows) - MOST_GROUPS) > 0:
         yield f"  and {times(more, 'group')} with fewer or as many; the JSON has them."
 
 
@@ -206,17 +230,42 @@ def group_line(report: OperatorReport, group: str, total: int, causes_text: str)
     figures = report.figures[group]
     helped = [f"{r.value} {figures.remedies[r]:,}" for r in AVOIDING if figures.remedies[r]]
     avoided = f"; avoided by {', '.join(helped)}" if helped else ""
-    return f"{quoted(group)}: {total:,}, {_took(figures)} ({causes_text}){avoided}"
+    return f"{quoted(group)}: {total:,}{_took(figures)} ({causes_text}){avoided}"
 
 
 def _took(figures: GroupFigures) -> str:
-    """Format how long the rebalances of a group took, as far as that is known."""
-    known = figures.durations.total()
+    """Format how long a group's rebalances took, as far as the log shows it."""
+    total, known = figures.causes.total(), figures.timed
     if not known:
-        return "for an unknown time"
-    together = "together " if known > 1 else ""
-    unknown = figures.causes.total() - known
-    return f"{together}{short(figures.total_ms)}" + (f" and {unknown:,} unknown" if unknown else "")
+        return ""
+    of_them = "" if known == total else f"{known:,} of them "
+    return f", {of_them}{'together ' if known > 1 else ''}{short(figures.total_ms)}"
+
+
+def _helped(report: OperatorReport) -> Iterator[str]:
+    """Yield the remedies: static membership alone is none for members that outlive no session."""
+    counts = {remedy.value: report.remedies[remedy] for remedy in AVOIDING}
+    late = len(_late(report))
+    counts[Remedy.STATIC.value] -= late
+    counts[f"{Remedy.STATIC.value} with a longer session timeout"] = late
+    helped = [(name, count) for name, count in counts.items() if count]
+    if not helped:
+        return
+    is_all = report.avoidable == report.rebalances.count
+    which = f"all {report.avoidable:,}" if is_all else "some"
+    if is_all and len(helped) == 1:
+        yield f"What would have avoided {which}: {helped[0][0]}."
+    else:
+        yield f"What would have avoided {which}: {', '.join(f'{n} {c:,}' for n, c in helped)}."
+
+
+def _late(report: OperatorReport) -> list[int]:
+    """Return the absences, in ms, of expired dynamic members that a longer session would cover."""
+    return [
+        row.expired_ms
+        for row in report.rebalances.rows
+        if row.remedy is Remedy.STATIC and row.away_ms is None and row.expired_ms
+    ]
 
 
 def _sessions(report: OperatorReport) -> Iterator[str]:
@@ -293,8 +342,8 @@ def _reasons(report: OperatorReport) -> Iterator[str]:
     for whose, counts in (("The broker's reasons", other), ("Clients' reasons", of_clients)):
         most = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
         if most:
-            text = "; ".join(f'"{reason}" {count:,}' for reason, count in most[:_MOST])
-            more = f"; and {len(most) - _MOST:,} more" if len(most) > _MOST else ""
+            text = "; ".join(f'"{reason}" {count:,}' for reason, count in most[:MOST])
+            more = f"; and {len(most) - MOST:,} more" if len(most) > MOST else ""
             yield f"{whose}, as they stand: {text}{more}."
 
 
@@ -320,7 +369,7 @@ _STREAMS = (
 
 def _kinds(report: OperatorReport) -> Iterator[str]:
     """Yield lines about groups that are not of plain consumers, or whose library lacks a lot."""
-    for group in _of_kind(report, GroupKind.CONNECT)[:_MOST_GROUPS]:
+    for group in _of_kind(report, GroupKind.CONNECT)[:MOST_GROUPS]:
         away = [row.back_ms - row.at_ms for row in report.restarts.rows if row.group == group]
         longest = f", here up to {short(max(away))}" if away else ""
         yield (
@@ -329,12 +378,12 @@ def _kinds(report: OperatorReport) -> Iterator[str]:
             f"it while it is away{longest}; each restart still costs its rebalances."
         )
     if streams := _of_kind(report, GroupKind.STREAMS):
-        yield _STREAMS.format(_some([quoted(group) for group in streams]))
+        yield _STREAMS.format(some([quoted(group) for group in streams]))
     for name, library in BY_NAME.items():
         figures = report.figures.items()
         own = [quoted(group) for group, f in figures if f.library == name]
         if own and not library.has_static:
-            yield f"Clients of {_some(sorted(own))}: {without_static(library)}"
+            yield f"Clients of {some(sorted(own))}: {without_static(library)}"
 
 
 def _of_kind(report: OperatorReport, kind: GroupKind) -> list[str]:
@@ -357,145 +406,19 @@ def _restarts(report: OperatorReport) -> Iterator[str]:
     for row in report.restarts.rows:
         by_group.setdefault(row.group, []).append(row)
     most = sorted(by_group.items(), key=lambda item: (-len(item[1]), item[0]))
-    for group, rows in most[:_MOST]:
+    for group, rows in most[:MOST]:
         known = [row.away_ms for row in rows]
         count = report.figures[group].came_back
-        yield f"Restarts in group {quoted(group)}: {count:,}, away for {_span(known)}."
-    if (more := len(most) - _MOST) > 0:
+        yield f"Restarts in group {quoted(group)}: {count:,}, away for {span(known)}."
+    if (more := len(most) - MOST) > 0:
         yield f"And restarts in {times(more, 'more group')}; the JSON has them."
-
-
-def expirations(report: OperatorReport) -> Iterator[str]:
-    """Yield lines about members that expired: who, when, how long after the join, and the return.
-
-    Those of one group that have one name are one line.
-    """
-    count = report.expirations.count
-    if not count:
-        return
-    never = sum(figures.never_back for figures in report.figures.values())
-    never_text = f"; {never:,} not back until the log ends" if never else ""
-    yield f"Members that expired: {count:,}{never_text}."
-    together = report.together
-    for series in together[:_MOST]:
-        yield f"  {_together(series)} [{series.place}]"
-    if (more := len(together) - _MOST) > 0:
-        yield f"  and {often(more)} more; the JSON has them."
-    by_name: dict[tuple[str, str], list[Expiration]] = {}
-    alone = (row for row in report.expirations.rows if not _is_among(row, together))
-    for row in alone:
-        by_name.setdefault((row.group, row.instance_id or str(row.process)), []).append(row)
-    most = sorted(by_name.items(), key=lambda item: (-len(item[1]), item[1][0].at_ms, item[0]))
-    for (group, name), rows in most[:_MOST_EXPIRED]:
-        yield f"  {name} in {quoted(group)}: {_expired(rows)} [{rows[0].place}]"
-    if (more := len(most) - _MOST_EXPIRED) > 0:
-        yield f"  and {times(more, 'more member')}; the JSON has them."
-
-
-_MOST_EXPIRED = 12
-_STOOD_STILL = (
-    "Several at once are hardly chance: their host, their network or the broker stood still. Look "
-    "there (garbage collection, a full disk, a virtual machine that was moved)."
-)
-_SHUT_DOWN = "Static members send no LeaveGroup when they are stopped: it may be a shutdown."
-
-
-def _together(row: ExpiredTogether) -> str:
-    """Describe members that expired at nearly the same time."""
-    groups = f"group {quoted(row.groups[0])}" if len(row.groups) == 1 else _groups_text(row.groups)
-    names = _some([str(process) for process in row.processes])
-    back = f"{row.back:,} came back"
-    if row.back == row.count:
-        back = "all came back"
-    elif not row.back:
-        back = "who came back is unknown" if row.unclear else "none came back"
-    if row.back_after_ms is not None:
-        back += f", the last {short(row.back_after_ms)} later"
-    is_stop = not row.back and row.static == row.count
-    return (
-        f"{row.count:,} members of {groups}, {names}, together at {at(row.from_ms)}, within "
-        f"{short(row.until_ms - row.from_ms)}; {back}. {_SHUT_DOWN if is_stop else _STOOD_STILL}"
-    )
-
-
-def _is_among(row: Expiration, together: Sequence[ExpiredTogether]) -> bool:
-    return any(
-        series.from_ms <= row.at_ms <= series.until_ms and row.group in series.groups
-        for series in together
-    )
-
-
-def _groups_text(groups: Sequence[str]) -> str:
-    return f"{times(len(groups), 'group')} ({_some([quoted(group) for group in groups])})"
-
-
-def _expired(rows: Sequence[Expiration]) -> str:
-    """Describe the expirations of one member, or of members with one name."""
-    first, last = rows[0], rows[-1]
-    when = f"at {at(first.at_ms)}"
-    if len(rows) > 1:
-        when = f"{often(len(rows))} from {at(first.at_ms)} to {at(last.at_ms)}"
-    parts = [when]
-    if stayed := [row.at_ms - row.joined_ms for row in rows if row.joined_ms is not None]:
-        parts.append(f"{_span(stayed)} after its join")
-    if since := [row.at_ms - row.assigned_ms for row in rows if row.assigned_ms is not None]:
-        parts.append(f"{_span(since)} after an assignment")
-    if dropped := sum(row.end is End.DROPPED for row in rows):
-        parts.append(f"{often(dropped)} since it did not join a rebalance in time")
-    back = [row.back_ms - row.at_ms for row in rows if row.back_ms is not None]
-    if later := [each for each in back if each >= 0]:
-        parts.append(f"back {_span(later)} later")
-    if before := [-each for each in back if each < 0]:
-        parts.append(f"its successor had come {_span(before)} before")
-    never = sum(row.back_ms is None and not row.is_unclear for row in rows)
-    if never:
-        not_back = "not back until the log ends"
-        parts.append(not_back if never == len(rows) else f"{often(never)} {not_back}")
-    if unclear := sum(row.is_unclear for row in rows):
-        parts.append(f"{often(unclear)} it is unknown whether it came back")
-    return ", ".join(parts)
-
-
-def _span(durations: Sequence[int]) -> str:
-    low, high = short(min(durations)), short(max(durations))
-    return low if low == high else f"{low} to {high}"
-
-
-def _failovers(report: OperatorReport) -> Iterator[str]:
-    """Yield lines about coordinators that read groups, and the members that expired after that."""
-    near: list[list[Failover]] = []
-    for row in report.failovers.rows:
-        if near and row.at_ms - near[-1][-1].at_ms <= _FAILOVER_MS:
-            near[-1].append(row)
-        else:
-            near.append([row])
-    for rows in near[:_MOST]:
-        names = [quoted(group) for group in sorted({row.group for row in rows})]
-        expired = sum(row.expired for row in rows)
-        ends = [row.until_ms for row in rows if row.until_ms is not None]
-        after = ""
-        if ends:
-            after = (
-                f" {times(expired, 'member')} from before expired up to "
-                f"{short(max(ends) - rows[0].at_ms)} later: they did not go on after the failover, "
-                "or came back with new member ids."
-            )
-        yield (
-            f"The coordinator of {times(len(names), 'group')} ({_some(names)}) changed or started "
-            f"again at {at(rows[0].at_ms)} [{rows[0].place}].{after}"
-        )
-    if (more := len(near) - _MOST) > 0:
-        yield f"And {more:,} more such changes; the JSON has them."
-
-
-_FAILOVER_MS = 60_000
 
 
 def other_lines(report: OperatorReport) -> Iterator[str]:
     """Yield lines about restarts, deployments, removals, failovers and sessions nearly over."""
     yield from _restarts(report)
     dearest = sorted(report.deployments.rows, key=lambda row: -row.rebalances)
-    for deployment in dearest[:_MOST]:
+    for deployment in dearest[:MOST]:
         yield (
             f"Deployment of {quoted(deployment.group)} at {at(deployment.from_ms)}: "
             f"{times(deployment.restarts, 'restart')} of {times(deployment.processes, 'member')} "
@@ -503,16 +426,16 @@ def other_lines(report: OperatorReport) -> Iterator[str]:
             f"{times(deployment.rebalances, 'rebalance')}."
             + (f" {note}." if (note := cut(deployment)) else "")
         )
-    if (more := report.deployments.count - _MOST) > 0:
+    if (more := report.deployments.count - MOST) > 0:
         yield f"And {more:,} more deployments that cost less; the JSON has them."
     removed = [row for row in report.static_leaves.rows if row.itself is False]
-    for row in removed[:_MOST]:
+    for row in removed[:MOST]:
         whose = "" if row.process is None else f" (of {row.process})"
         group = quoted(row.group)
         yield f"{row.by} removed {row.instance_id}{whose} from {group} at {at(row.at_ms)}."
-    if (more := len(removed) - _MOST) > 0:
+    if (more := len(removed) - MOST) > 0:
         yield f"And {more:,} more static members were removed by others; the JSON has them."
-    yield from _failovers(report)
+    yield from failovers(report)
     if report.near_timeouts.count:
         worst = report.near_timeouts.rows[0]
         yield (
@@ -558,7 +481,9 @@ class GroupAtEnd(Document, frozen=True):
     rebalance that wasn't over, or null.  `session_ms`: the longest session timeout of its members;
     `assignors`: those that all members offer; both where the log shows them.  `kind`: of its
     members, as far as the log shows it; `last_expired_ms`: time at which its last member expired,
-    if none came since; `library`: its client library, "" where the log doesn't show it.
+    or was removed since it was not polled, if none came since.  `began_rebalancing`: the log begins
+    in a rebalance, which is not counted; `library`: its client library, "" where the log doesn't
+    show it.
     """
 
     group: str
@@ -570,6 +495,7 @@ class GroupAtEnd(Document, frozen=True):
     kind: GroupKind | UnsetType = UNSET
     last_expired_ms: int | UnsetType | None = UNSET
     library: str | UnsetType = UNSET
+    began_rebalancing: bool | UnsetType = UNSET
 
 
 class HourCount(Document, frozen=True):
@@ -623,6 +549,7 @@ class OperatorDocument(Document, frozen=True):
     pending_ids: Kept[PendingId] | UnsetType = UNSET
     loops: Kept[Loop] | UnsetType = UNSET
     failovers: Kept[Failover] | UnsetType = UNSET
+    empty_spans: Kept[EmptySpan] | UnsetType = UNSET
 
 
 SCHEMA = DocumentSchema(
@@ -661,7 +588,8 @@ def operator_json(report: OperatorReport) -> dict[str, Any]:
                 session_ms=f.session_ms,
                 assignors=f.assignors,
                 kind=f.kind,
-                last_expired_ms=None if f.last is None else f.last.at_ms,
+                last_expired_ms=None if f.lost is None else f.lost.from_ms,
+                began_rebalancing=f.began_rebalancing,
                 library=f.library,
             )
             for group, f in groups
@@ -676,6 +604,7 @@ def operator_json(report: OperatorReport) -> dict[str, Any]:
         pending_ids=Kept.of(report.pending_ids),
         loops=Kept.of(report.loops),
         failovers=Kept.of(report.failovers),
+        empty_spans=Kept(count=report.empty_count, rows=tuple(report.empty_spans)),
         chains=Kept.of(report.chains),
         self_fencings=Kept.of(report.self_fencings),
         static_leaves=Kept.of(report.static_leaves),

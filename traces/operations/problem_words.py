@@ -1,4 +1,4 @@
-"""Write the problems with clients as sentences: what happened, how often, and what to do.
+"""Write the problems of clients and brokers as sentences: what happened, how often, and what to do.
 
 Processes are named by client id and host; times are UTC.
 """
@@ -36,7 +36,8 @@ class OperatorProblem(RowPart, frozen=True):
     """A problem with clients, with all its occurrences.
 
     `kind`: a word for programs; `names`: the processes; `count`: of occurrences, on `days` days;
-    `longest_ms`: the longest silence, time without poll(), or wait, where the kind has one.
+    `longest_ms`: the longest silence, time without poll(), or wait, where the kind has one;
+    `of_broker`: no client caused it, nor can mend it.
     """
 
     kind: str
@@ -51,6 +52,7 @@ class OperatorProblem(RowPart, frozen=True):
     remedy: str
     place: str
     longest_ms: int | None = None
+    of_broker: bool = False
 
 
 def operator_problems(report: OperatorReport) -> list[OperatorProblem]:
@@ -83,6 +85,7 @@ def _problem(problem: Recurring, report: OperatorReport) -> OperatorProblem:
         remedy,
         problem.place,
         problem.longest_ms or None,
+        problem.is_of_broker,
     )
 
 
@@ -115,7 +118,8 @@ def at(ms: int) -> str:
     return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
-def _clock(ms: int) -> str:
+def clock(ms: int) -> str:
+    """Format the time of a day (ms since 1970)."""
     return datetime.fromtimestamp(ms / 1000, UTC).strftime("%H:%M:%S")
 
 
@@ -158,7 +162,7 @@ def rhythm(problem: Recurring) -> str:
         return f"{rate}, on {days:,} days, last on {at(problem.until_ms)}"
     if problem.from_ms == problem.until_ms and problem.count == 1:
         return f"at {at(problem.from_ms)}"
-    until = f"between {at(problem.from_ms)} and {_clock(problem.until_ms)}"
+    until = f"between {at(problem.from_ms)} and {clock(problem.until_ms)}"
     return until if problem.count == 1 else f"{often(problem.count)} {until}"
 
 
@@ -418,7 +422,7 @@ def _against_loop(row: Loop, kind: GroupKind | None) -> str:
 
 
 def _takeovers(row: Loop, *, is_known: bool) -> tuple[str, str]:
-    until = f"between {at(row.from_ms)} and {_clock(row.until_ms)}"
+    until = f"between {at(row.from_ms)} and {clock(row.until_ms)}"
     says = (
         f"group.instance.id {row.instance_id} of group {quoted(row.group)} went to a new member "
         f"{often(row.count)} {until}, one every {short(row.every_ms)}. That is no deployment: "

@@ -75,7 +75,8 @@ class Round:
     """A generation, from its first join's answer on.
 
     `all_known`: all members before it were known; `was_stable`: the generation before it had its
-    assignment; `is_new`: it began in the log, so there was a rebalance.
+    assignment; `is_new`: it began in the log, so there was a rebalance; `is_first`: the log may
+    begin in the middle of its rebalance; `is_open`: the log ends before it begins.
     """
 
     generation: int
@@ -86,6 +87,8 @@ class Round:
     all_known: bool
     was_stable: bool
     is_new: bool = True
+    is_first: bool = False
+    is_open: bool = False
     joins: dict[str, Join] = field(default_factory=dict)
     listed: int | None = None
     all_fresh: bool = False
@@ -166,6 +169,8 @@ class Rebalances:
         self._on_row = on_row
         self._on_cut_off = on_cut_off
         self.can_be_static = True
+        self.began_before = False
+        """True if the log begins in the middle of a rebalance, which isn't counted."""
         self._before_ms: int | None = None
         self._evidence = RebalanceEvidence()
         self._rounds: deque[Round] = deque()
@@ -182,13 +187,10 @@ class Rebalances:
         """Time of completion of the first rebalance without a row; None: there is none."""
         return self._rounds[0].completed_ms if self._rounds else None
 
-    def unfinished_ms(self, expired_ms: Iterable[int]) -> int | None:
-        """Return the start of the rebalance that has no generation yet; None: there is none.
-
-        `expired_ms`: ends of sessions that no other line shows.
-        """
+    def unfinished_ms(self) -> int | None:
+        """Return the start of the rebalance that has no generation yet; None: there is none."""
         evidence = self._evidence
-        signs = [*expired_ms, *(leave.at_ms for leave in evidence.departures)]
+        signs = [leave.at_ms for leave in evidence.departures]
         signs += [gone.at_ms for gone in evidence.expired]
         signs += [] if evidence.sign_ms is None else [evidence.sign_ms]
         return min(signs, default=None)
@@ -210,6 +212,19 @@ class Rebalances:
         """Number of members that went since the last generation began."""
         return len(self._evidence.departures) + len(self._evidence.expired)
 
+    @property
+    def next_generation(self) -> int:
+        """The generation after the current one; 0: none is known."""
+        before = self.current if self.open is None else self.open
+        return 0 if before is None else before.generation + 1
+
+    @property
+    def last_gone(self) -> Departure | None:
+        """The last member that went since the last generation began."""
+        evidence = self._evidence
+        goers = [*evidence.expired, *(leave.gone for leave in evidence.departures)]
+        return max(goers, key=lambda gone: gone.at_ms, default=None)
+
     def begin(
         self, generation: int, at_ms: int, place: str, before: int, *, known: bool, is_new: bool
     ) -> Round:
@@ -223,8 +238,25 @@ class Rebalances:
         place = place if evidence.stated is None else evidence.stated.place
         round_ = Round(generation, at_ms, place, evidence, before, known, stable, is_new)
         round_.stable_ms = None if is_new else at_ms
+        round_.is_first = last is None and self._matcher.start.at_ms is not None
         self._rounds.append(round_)
-        return self._rounds[-1]
+        return round_
+
+    def empty(self, at_ms: int, place: str, before: int, *, known: bool) -> None:
+        """End a rebalance in an empty group, if the log shows that one had begun."""
+        if self.is_begun:
+            row = (self.next_generation, at_ms, place, before)
+            self.begin(*row, known=known, is_new=True).listed = 0
+
+    def cut(self, now_ms: int, place: str, before: int, *, known: bool) -> None:
+        """End the log while a rebalance is open."""
+        row = (self.next_generation, now_ms, place, before)
+        self.begin(*row, known=known, is_new=True).is_open = True
+
+    @property
+    def is_begun(self) -> bool:
+        """True if the cause of a rebalance is known that has no generation yet."""
+        return self._evidence.stated is not None or self.gone > 0
 
     def note_stated(self, prepared: Prepared) -> None:
         """Note the cause of a rebalance that begins, as the source states it."""
@@ -299,15 +331,16 @@ class Rebalances:
     def purge(self, now_ms: int) -> None:
         """Emit the rebalances that no later line can change."""
         while len(self._rounds) > 1 and now_ms - self._rounds[0].completed_ms > 2 * PATIENCE_MS:
-            self._judge(self._rounds.popleft())
+            self._judge(self._rounds.popleft(), is_last=False)
 
     def close(self) -> None:
         """Emit all remaining rebalances, at the end."""
         while self._rounds:
-            self._judge(self._rounds.popleft())
+            round_ = self._rounds.popleft()
+            self._judge(round_, is_last=not self._rounds)
         self._cut_off()
 
-    def _judge(self, round_: Round) -> None:
+    def _judge(self, round_: Round, *, is_last: bool) -> None:
         if not round_.is_new:
             return
         stated = round_.evidence.stated
@@ -317,6 +350,9 @@ class Rebalances:
         else:
             first, beside = self._inferred(round_)
             start_ms = first.at_ms if first is not None else _sign(round_)
+        if first is None and round_.is_first:
+            self.began_before, self._before_ms = True, round_.stable_ms
+            return
         causes = {each.cause for each in beside}
         causes.discard(Cause.UNKNOWN if first is None else first.cause)
         saved = self._remedy(first)
@@ -344,6 +380,7 @@ class Rebalances:
             "" if stated is None else stated.reason,
             "" if stated is None else stated.client_reason,
             expired_ms,
+            round_.is_open or (is_last and round_.stable_ms is None and round_.listed != 0),
         )
         who = Process("", "") if first is None else first.who
         before_ms, self._before_ms = self._before_ms, round_.stable_ms

@@ -114,6 +114,11 @@ class RestartMatcher:
         recent = (gone for gone in self.departures if gone.at_ms + _LATE_MS >= arrived_ms)
         return any(gone.member.member_id == member_id for gone in recent)
 
+    def departure_of(self, member_id: str) -> Departure | None:
+        """Return the departure of a member id, if it is recent."""
+        mine = (gone for gone in self.departures if gone.member.member_id == member_id)
+        return next(mine, None)
+
     def former_member(self, new: LogMember) -> LogMember | None:
         """Find the expired member on the connection of a new one, if its process is the same."""
         mine = (g for g in reversed(self.departures) if g.member.connection == new.connection != "")

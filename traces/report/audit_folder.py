@@ -33,7 +33,7 @@ from fencepost.traces.files.text_files import write_text, write_texts
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.logs.server_log import UNDATED, UNREAD
 from fencepost.traces.operations.open_metrics import metrics_text
-from fencepost.traces.operations.operator_words import operator_summary, problems_text
+from fencepost.traces.operations.operator_words import headline, operator_summary
 from fencepost.traces.operations.problem_words import quoted
 from fencepost.traces.pages.trace_page import PageTrace
 from fencepost.traces.report.audit_page import Judged, audit_page
@@ -88,8 +88,7 @@ def _lines_read(run: LogRun) -> list[str]:
 
 
 def _server_lines(run: ServerLogRun) -> Iterator[str]:
-    problems = problems_text(run.report)
-    yield f"{problems[0].upper()}{problems[1:]}; {plural(len(run.groups), 'group')}, not judged."
+    yield f"{headline(run.report)}; {plural(len(run.groups), 'group')}, not judged."
     if run.unread:
         yield f"{unread_heading(run.unread)}, so this is not all:"
         for line in unread_words(run.unread):
@@ -107,7 +106,7 @@ def _request_lines(run: AuditRun) -> Iterator[str]:
         f"{run.count(o)} {o}" for o in (EXPLAINED, VIOLATED, UNKNOWN) if run.count(o)
     )
     verdict = f"{plural(len(run.groups), 'group')}: {counts}" if counts else "no group"
-    yield f"{problems_text(run.report)}; {verdict}."
+    yield f"{headline(run.report)}; {verdict}."
     yield ""
     yield from operator_summary(run.report)
     yield from _lines_read(run)

@@ -13,17 +13,17 @@ from dataclasses import dataclass
 from fencepost.traces.audit.server_log_audit import unread_heading, unread_words
 from fencepost.traces.logs.server_log import UnreadLines
 from fencepost.traces.operations.group_lines import RebalanceLines
+from fencepost.traces.operations.interruption_words import at_end, empty_times, expirations
 from fencepost.traces.operations.operator_report import OperatorReport
 from fencepost.traces.operations.operator_rows import Cause, Rebalance, Remedy
 from fencepost.traces.operations.operator_words import (
     NO_LINE,
-    at_end,
     causes_by_group,
+    covered,
     cut,
-    expirations,
     group_line,
+    headline,
     other_lines,
-    problems_text,
     rebalance_lines,
     unshown,
 )
@@ -98,6 +98,7 @@ def audit_page(
         unread=_points(unread_words(unread)),
         is_partly_shown=bool(report.unshown or unread),
         facts=_facts(report, counts if judged else {}),
+        covered=list(covered(report)),
         judged=[g for g in judged if g.outcome != "explained"][:_ROWS],
         unexplained=counts["violated"] + counts["unknown"],
         problems=problems_[:_ROWS],
@@ -118,7 +119,7 @@ def audit_page(
         rebalances=rebalances,
         day=day,
         moments=moments,
-        expired=_points(expirations(report)),
+        expired=_points([*empty_times(report), *expirations(report)]),
         expirations=report.expirations.rows[:_ROWS],
         notes=_points(rebalance_lines(report) if report.rebalances.count else ()),
         others=_points(other_lines(report)),
@@ -208,12 +209,11 @@ def _heading(
 ) -> str:
     counts_text = ", ".join(f"{counts[w]:,} {w}" for w in reversed(_OUTCOMES) if counts[w])
     groups = times(sum(counts.values()) or report.groups, "group")
-    problems = problems_text(report)
     beside = f"; {unread_heading(unread)}" if unread else ""
     if other_groups:
         beside += f"; {times(other_groups, 'group')} of another protocol, not judged"
     return (
-        f"{problems[0].upper()}{problems[1:]}; {groups}"
+        f"{headline(report)}; {groups}"
         f"{f': {counts_text}' if counts_text else '' if is_judged else ', not judged'}{beside}"
     )
 

@@ -118,13 +118,13 @@ def test_takeovers_that_come_often_may_be_of_a_shared_id_and_are_first(version: 
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_rebalances_that_led_to_no_generation_are_lines_that_do_not_count(version: str) -> None:
+def test_each_rebalance_that_is_prepared_counts_also_one_that_leaves_nobody(version: str) -> None:
     text = gzip.decompress((FOLDER / f"server-{version}.log.gz").read_bytes()).decode()
     report = audited(version).report
     open_ = sum(figures.rebalancing_ms is not None for figures in report.figures.values())
-    empty = text.count("is now empty")
-    assert (empty > 0, open_) == (True, 1)
-    assert text.count("Preparing to rebalance") == report.rebalances.count + empty + open_
+    assert (report.emptying, open_) == (text.count("is now empty"), 1)
+    assert sum(row.is_cut for row in report.rebalances.rows) == open_
+    assert text.count("Preparing to rebalance") == report.rebalances.count
 
 
 def test_a_file_without_a_line_about_a_group_has_no_requests_to_speak_of(tmp_path: Path) -> None:

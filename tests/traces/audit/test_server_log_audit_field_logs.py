@@ -13,6 +13,7 @@ from fencepost.traces.operations.open_metrics import metrics_text
 from fencepost.traces.operations.operator_report import OperatorReport
 from fencepost.traces.operations.operator_rows import Cause, GroupKind, Loop, Remedy
 from fencepost.traces.operations.operator_words import operator_json, operator_summary
+from fencepost.traces.report.audit_folder import audit_lines
 from fencepost.traces.report.audit_page import audit_page
 
 FOLDER = TESTS / "traces" / "field_logs"
@@ -30,6 +31,10 @@ def reported(beginning: str) -> OperatorReport:
 
 def text_of(beginning: str) -> str:
     return "\n".join(operator_summary(reported(beginning)))
+
+
+def headline(beginning: str) -> str:
+    return next(audit_lines(audited(beginning)))
 
 
 def the_loop(beginning: str) -> Loop:
@@ -59,6 +64,57 @@ def test_members_of_several_groups_that_expire_at_once_are_one_event() -> None:
     assert text.count("Several at once are hardly chance") == 1
     assert "all came back, the last 62.1 s later" in text
     assert "consumer-agents-b-34 in" not in text  # the one line names it
+
+
+def test_groups_that_had_no_member_for_a_while_are_named_first() -> None:
+    report, said = reported("03"), "from 2021-05-04 16:41:31 UTC to 16:42:33 (62.0 s)"
+    assert headline("03").startswith(f"3 groups had no member {said}; 3 groups")
+    assert f"  'agents-a', 'agents-b', 'agents-c': {said}; the last member expired" in text_of("03")
+    rows = operator_json(report)["empty_spans"]["rows"]
+    assert [row["until_ms"] - row["from_ms"] for row in rows] == [62_000, 62_020, 62_045]
+    assert {row["end"] for row in rows} == {"expired"}
+    figures = metrics_text(report, is_open=False)
+    assert 'fencepost_empty_spans{group="agents-a"} 1' in figures
+    assert 'fencepost_empty_seconds{group="agents-a"} 62' in figures
+
+
+def test_a_duration_that_the_log_does_not_show_is_not_0() -> None:
+    report = reported("03")
+    assert {row.duration_ms for row in report.rebalances.rows} == {None}
+    assert "  'agents-a': 2 (new member 1, expiry 1)" in text_of("03")
+    assert "0.0 s" not in text_of("03")
+    assert 'fencepost_rebalancing_seconds{group="agents-a"}' not in metrics_text(
+        report, is_open=False
+    )
+    assert 'fencepost_failed_rebalances{group="agents-a"} 0' in metrics_text(report, is_open=False)
+    assert "The longest took 2 ms" in text_of("01")
+
+
+@pytest.mark.parametrize(("log", "count"), [("07", 15), ("17", 8)])
+def test_a_rebalance_in_which_the_log_begins_is_not_counted(log: str, count: int) -> None:
+    report = reported(log)
+    (group,) = report.figures
+    assert (report.rebalances.count, the_loop(log).count) == (count, count)
+    assert report.causes[Cause.UNKNOWN] == 0
+    assert f"Not counted: the rebalance of '{group}' in which the log begins." in text_of(log)
+    assert "1 was not over when the log ends" in text_of(log)
+
+
+def test_a_problem_of_brokers_is_not_counted_as_one_of_clients() -> None:
+    assert headline("17").startswith("1 problem of the brokers shown in this log;")
+    assert headline("05").startswith("1 problem of the brokers shown in this log;")
+    assert headline("07").startswith("1 problem with clients shown in this log;")
+    (problem,) = operator_json(reported("17"))["problems"]
+    assert problem["of_broker"] is True
+
+
+def test_a_remedy_of_all_rebalances_is_not_one_of_some() -> None:
+    assert "What would have avoided all 12: static membership." in text_of("11")
+    assert "What would have avoided some: static membership 2." in text_of("50")
+    longer = "What would have avoided all 6: static membership with a longer session timeout."
+    assert longer in text_of("03")
+    assert "avoidable" not in headline("03")
+    assert "12 of 12 rebalances were avoidable" in headline("11")
 
 
 def test_members_that_join_again_and_again_in_turn_are_one_loop_with_the_known_fault() -> None:
@@ -125,7 +181,7 @@ def test_an_assignment_that_could_not_be_stored_is_the_cause_with_the_reason_as_
 )
 def test_groups_that_lost_their_last_member(log: str, groups: set[str]) -> None:
     report = reported(log)
-    lost = {group for group, figures in report.figures.items() if figures.last is not None}
+    lost = {group for group, figures in report.figures.items() if figures.lost is not None}
     assert lost == groups
     text = text_of(log)
     assert all(f"'{group}' (since " in text for group in groups)
@@ -133,6 +189,10 @@ def test_groups_that_lost_their_last_member(log: str, groups: set[str]) -> None:
     assert {row["group"] for row in rows if row["last_expired_ms"] is not None} == groups
     figures = metrics_text(report, is_open=False)
     assert all(f'fencepost_group_lost{{group="{group}"}} 1' in figures for group in groups)
+    spans = {row["group"]: row for row in operator_json(report)["empty_spans"]["rows"]}
+    assert all(spans[group]["until_ms"] is None for group in groups)
+    assert report.figures[min(groups)].causes == {Cause.EXPIRY: 1}  # it ended in an empty group
+    assert f"{len(groups)} group{'s' * (len(groups) > 1)} without a member since" in headline(log)
 
 
 def test_poll_timeouts_are_told_once_with_a_value_that_is_long_enough() -> None:
@@ -174,6 +234,8 @@ def test_a_rolling_restart_of_connect_workers() -> None:
     text = text_of("42")
     assert "scheduled.rebalance.max.delay.ms" in text
     assert "while it is away, here up to 49.2 s" in text
+    said = "3 restarts of Connect workers cost 9 rebalances (they can't be static members: see"
+    assert said in headline("42")
     assert report.problems == []
 
 
@@ -194,13 +256,16 @@ def test_a_real_broker_of_2_4() -> None:
     assert (problem.kind, problem.first.instance_id, problem.count) == ("fenced", "orders-2", 2)
     rows = [row for row in report.rebalances.rows if row.group == "emails"]
     causes = [row.cause for row in rows]
-    assert causes == [Cause.NEW_MEMBER, Cause.NEW_MEMBER, Cause.LEAVE, Cause.NEW_MEMBER]
+    new, leave = Cause.NEW_MEMBER, Cause.LEAVE
+    assert causes == [new, new, leave, new, leave]
+    assert [row.members_after for row in rows][-1] == 0
 
 
 @pytest.mark.parametrize("log", ["51", "53"])
 def test_a_real_broker_of_4_3(log: str) -> None:
     report = reported(log)
-    assert report.rebalances.count == 19
+    assert report.rebalances.count - report.emptying == 19
+    assert "22 rebalances in 3 groups (of these 3 left a group empty)" in text_of(log)
     assert report.figures["crashing"].remedies[Remedy.STATIC] == 1
     assert {row.session_ms for row in report.rebalances.rows} <= {None, 10_000}
 

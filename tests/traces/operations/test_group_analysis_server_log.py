@@ -10,7 +10,11 @@ from fencepost.traces.audit.server_log_audit import audit_server_log
 from fencepost.traces.logs.server_log import ServerLog
 from fencepost.traces.operations.operator_report import OperatorReport
 from fencepost.traces.operations.operator_rows import Cause, End, GroupKind, Remedy
-from fencepost.traces.operations.operator_words import operator_json, operator_summary
+from fencepost.traces.operations.operator_words import (
+    operator_json,
+    operator_summary,
+    problems_text,
+)
 from fencepost.traces.operations.rebalances import BEFORE_LOG, SAME_NAME, UNNAMED
 
 UUID = "2623169f-271d-4e1f-ae23-2007b27b1{:03}"
@@ -90,7 +94,10 @@ def test_a_member_that_was_not_polled_is_a_problem(tmp_path: Path) -> None:
     )
     (problem,) = report.problems
     assert problem.kind == "poll-timeout"
-    assert report.rebalances.count == 1  # an empty group has no rebalance
+    assert [row.members_after for row in report.rebalances.rows] == [1, 0]
+    text = "\n".join(operator_summary(report))
+    assert "Lost the last member when its session expired, or was removed while" not in text
+    assert "Lost the last member when it was not polled, and had none until the log ends" in text
 
 
 def test_a_log_that_begins_in_the_middle(tmp_path: Path) -> None:
@@ -302,7 +309,7 @@ def test_a_last_member_that_leaves_is_named_after_the_group_is_empty(tmp_path: P
     )
     assert report.expirations.count == 1
     assert report.figures["g"].is_empty
-    assert report.figures["g"].last is None
+    assert report.figures["g"].lost is None
 
 
 def test_the_new_coordinator_cannot_show_who_was_fenced(tmp_path: Path) -> None:
@@ -311,7 +318,7 @@ def test_the_new_coordinator_cannot_show_who_was_fenced(tmp_path: Path) -> None:
     report = told(tmp_path, (0, f"{joined} {replaced}"))
     assert not report.shows("g", "fenced")
     text = "\n".join(operator_summary(report))
-    assert "no problem with clients shown in this log" in text
+    assert problems_text(report) == "no problem with clients shown in this log"
     assert "whether a process was alive when another took its group.instance.id (once)" in text
     assert operator_json(report)["unshown"] == {
         "ping-pong": 1, "fenced": 1, "self-fencing": 1, "short-session": 1,
@@ -341,6 +348,7 @@ def test_how_a_group_is_at_the_end_of_the_log_is_told(tmp_path: Path) -> None:
             "kind": "consumers",
             "last_expired_ms": None,
             "library": "",
+            "began_rebalancing": False,
         }
     ]
     assert "Without a member at the end of the log: 'g'." in "\n".join(operator_summary(empty))

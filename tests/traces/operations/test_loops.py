@@ -119,17 +119,5 @@ def test_two_in_turn_are_two_rows_of_one_time() -> None:
     assert [loop.every_ms for loop in loops(*turns)] == [1_000, 1_000]
 
 
-def test_a_rebalance_that_goes_on_at_the_end_is_a_turn_of_a_loop() -> None:
-    rows: list[Row] = []
-    found = Loops("g", rows.append)
-    for n in range(4):
-        found.add(judged(1_000 * n, Cause.NOT_STORED))
-    found.add_open(Cause.NOT_STORED, POD, 4_000)
-    found.close()
-    (loop,) = rows
-    assert isinstance(loop, Loop)
-    assert loop.count == 5
-
-
 def test_leaves_of_members_that_nobody_knows_are_no_loop() -> None:
     assert loops(*(judged(10_000 * n, Cause.LEAVE, Process("", "")) for n in range(9))) == []

@@ -41,6 +41,8 @@ def test_a_length_is_told_only_where_it_says_something() -> None:
     log.form(log.pod(1))
     other = ModelLog("pair")
     other.form(other.pod(1), other.pod(2))
+    log.run(2)
+    other.run(2)
     text = "\n".join(operator_summary(reported([*log.exchanges, *other.exchanges])))
     assert re.search(r"^  'single': 1, [0-9.]+ m?s \(", text, re.MULTILINE)
     assert re.search(r"^  'pair': 2, together [0-9.]+ m?s \(", text, re.MULTILINE)

@@ -10,6 +10,7 @@ from support.logs.audit_reports import reported
 from support.logs.model_log import START_MS, Consumer, ModelLog
 
 from fencepost.traces.operations.operator_rows import Cause, End, Rebalance, Remedy
+from fencepost.traces.operations.operator_words import operator_summary
 from fencepost.traces.operations.problem_words import operator_problems
 from fencepost.traces.operations.restarts import long_enough_ms
 
@@ -391,7 +392,7 @@ def test_what_happens_meanwhile_is_named_beside_the_cause() -> None:
     assert (found.cause, found.also) == (Cause.LEAVE, (Cause.NEW_MEMBER,))
 
 
-def test_the_first_rebalance_of_a_log_that_begins_in_the_middle_may_be_unknown() -> None:
+def test_a_rebalance_in_which_the_log_begins_is_not_counted() -> None:
     log, (_, follower) = of_two(static=True)
     gone = log.static(3)
     log.form(gone)
@@ -399,12 +400,14 @@ def test_the_first_rebalance_of_a_log_that_begins_in_the_middle_may_be_unknown()
     log.run(8.5)
     start = len(log.exchanges)  # of the third one, nothing is in what follows
     log.run(4)
-    found = rebalances(log, start)[0]
-    assert (found.cause, found.who, found.members_before) == (Cause.UNKNOWN, "", None)
-    assert found.remedy is Remedy.UNKNOWN
+    report = reported(log.exchanges[start:])
+    assert (report.rebalances.count, report.figures["orders"].began_rebalancing) == (0, True)
+    text = "\n".join(operator_summary(report))
+    assert "Not counted: the rebalance of 'orders' in which the log begins." in text
     follower.leave()
     log.run(3)
-    assert rebalances(log, start)[1].members_before == 2  # by now, all are known
+    (found,) = rebalances(log, start)
+    assert (found.cause, found.members_before) == (Cause.LEAVE, 2)  # by now, all are known
 
 
 def test_a_new_group_late_in_a_log_is_known_all_the_same() -> None:

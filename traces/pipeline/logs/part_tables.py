@@ -18,6 +18,7 @@ from fencepost.traces.audit.audit_results import AuditViolation, GroupResult
 from fencepost.traces.operations.operator_report import KINDS, GroupFigures, OperatorReport
 from fencepost.traces.operations.operator_rows import (
     Deployment,
+    EmptySpan,
     Expiration,
     Failover,
     FencingChain,
@@ -101,6 +102,7 @@ _TABLE_OF: dict[type, str] = {
     PendingId: "pending_ids",
     Loop: "loops",
     Failover: "failovers",
+    EmptySpan: "empty_spans",
     FencingChain: "chains",
     SelfFencing: "self_fencings",
     StaticLeave: "static_leaves",
@@ -125,6 +127,8 @@ class PartReport(OperatorReport):
         for problem in operator_problems(self):
             self._tables.add("problems", msgspec.to_builtins(problem))
         for group, figures in sorted(self.figures.items()):
+            if figures.empty is not None:
+                self._tables.add("empty_spans", msgspec.to_builtins(figures.empty))
             self._tables.add("figures", figures_row(group, figures, self))
 
 
@@ -148,8 +152,8 @@ def figures_row(group: str, figures: GroupFigures, report: OperatorReport) -> di
         "loops": figures.loops,
         "unused_member_ids": figures.pending,
         "failovers": figures.failovers,
-        "group_lost": figures.last is not None,
-        "last_expired_ms": None if figures.last is None else figures.last.at_ms,
+        "group_lost": figures.lost is not None,
+        "last_expired_ms": None if figures.lost is None else figures.lost.from_ms,
         "static": figures.static,
         "dynamic": figures.dynamic,
         "rebalancing_ms": figures.rebalancing_ms,

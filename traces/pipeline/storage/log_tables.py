@@ -171,6 +171,9 @@ PENDING_IDS = table(*_columns(rows.PendingId))
 LOOPS = table(*_columns(rows.Loop))
 """One cause of rebalances, or of takeovers, again and again."""
 
+EMPTY_SPANS = table(*_columns(rows.EmptySpan))
+"""Times without a member; `until_ms` null: until the log ends."""
+
 FAILOVERS = table(*_columns(rows.Failover))
 """A coordinator that read a group."""
 
@@ -233,6 +236,7 @@ TABLES = {
     "pending_ids": PENDING_IDS,
     "loops": LOOPS,
     "failovers": FAILOVERS,
+    "empty_spans": EMPTY_SPANS,
     "chains": CHAINS,
     "self_fencings": SELF_FENCINGS,
     "static_leaves": STATIC_LEAVES,

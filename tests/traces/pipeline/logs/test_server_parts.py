@@ -46,7 +46,7 @@ def test_tables_and_figures_are_those_of_an_audit(log: Path, tmp_path: Path) -> 
     assert totals.rebalances == run.report.rebalances.count
     assert totals.problems == len(run.report.problems)
     assert totals.expirations == run.report.expirations.count
-    assert totals.groups_lost == sum(f.last is not None for f in figures)
+    assert totals.groups_lost == sum(f.lost is not None for f in figures)
     assert totals.restarts == run.report.restarts.count
     assert totals.loops == run.report.loops.count
     assert totals.unused_member_ids == run.report.pending_ids.count

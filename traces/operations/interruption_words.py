@@ -1,0 +1,277 @@
+"""Describe what interrupted groups: expirations, times without a member, changes of coordinator.
+
+Members that expired at one time, and groups that had no member at one time, are one line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from fencepost.traces.operations.operator_report import OperatorReport
+from fencepost.traces.operations.operator_rows import (
+    EmptySpan,
+    End,
+    Expiration,
+    ExpiredTogether,
+    Failover,
+)
+from fencepost.traces.operations.problem_words import at, clock, often, quoted, short, times
+
+MOST = 5
+"""Greatest number of lines of a kind in the text."""
+MOST_GROUPS = 20
+"""Greatest number of groups named in the text."""
+
+
+def some(names: Sequence[str]) -> str:
+    """List names, the first of many."""
+    more = f" and {len(names) - MOST_GROUPS:,} more" if len(names) > MOST_GROUPS else ""
+    return ", ".join(names[:MOST_GROUPS]) + more
+
+
+def at_end(report: OperatorReport) -> Iterator[str]:
+    """Yield lines that name groups that were rebalancing, or without members, at the log's end."""
+    figures = sorted(report.figures.items())
+    open_ = [(f.rebalancing_ms, group) for group, f in figures if f.rebalancing_ms is not None]
+    rebalancing = [f"{quoted(group)} (since {at(ms)})" for ms, group in open_]
+    if rebalancing:
+        yield f"Still rebalancing at the end of the log: {some(rebalancing)}."
+    if empty := [quoted(group) for group, f in figures if f.is_empty and f.lost is None]:
+        yield f"Without a member at the end of the log: {some(empty)}."
+
+
+def empty_text(report: OperatorReport) -> Iterator[str]:
+    """Yield clauses about groups that lost their last member, or had none for a while."""
+    lost = [figures.lost for figures in report.figures.values() if figures.lost is not None]
+    if lost:
+        how = "was lost" if any(row.is_poll_timeout for row in lost) else "expired"
+        yield f"{times(len(lost), 'group')} without a member since the last one {how}"
+    rows = [row for row in report.ended_spans.rows if _lasted_ms(row) >= _BRIEF_MS]
+    if not rows:
+        return
+    count = sum(figures.emptied > 0 for figures in report.figures.values())
+    several = list(_at_once(rows))
+    if len(several) == 1:
+        yield f"{times(len({row.group for row in rows}), 'group')} had no member {_when(rows)}"
+    else:
+        yield f"{times(count, 'group')} had no member for up to {short(max(map(_lasted_ms, rows)))}"
+
+
+def empty_times(report: OperatorReport) -> Iterator[str]:
+    """Yield lines about groups that lost their last member, and those that had none for a while."""
+    lost = [figures.lost for figures in report.figures.values() if figures.lost is not None]
+    if lost:
+        names = [
+            f"{quoted(row.group)} (since {at(row.from_ms)}, {row.process})"
+            for row in sorted(lost, key=lambda row: row.group)
+        ]
+        ways = ["its session expired"] if not all(row.is_poll_timeout for row in lost) else []
+        ways += ["it was not polled"] if _not_polled(lost) else []
+        yield (
+            f"Lost the last member when {' or '.join(ways)}, and had none until the log ends: "
+            f"{some(names)}. Start the process again, and look at the lag of the group."
+        )
+    if not report.ended_spans.count:
+        return
+    count = sum(figures.emptied > 0 for figures in report.figures.values())
+    yield f"Groups that had no member for a while: {count:,}."
+    several: list[list[EmptySpan]] = []
+    again: list[list[EmptySpan]] = []
+    for rows in _at_once(report.ended_spans.rows):
+        (several if len(rows) > 1 else again).append(rows)
+    for rows in several[:MOST]:
+        groups = some([quoted(name) for name in sorted({row.group for row in rows})])
+        yield f"  {groups}: {_when(rows)}{_how(rows)} [{rows[0].place}]"
+    by_group: dict[str, list[EmptySpan]] = {}
+    for row in (row for rows in (*several[MOST:], *again) for row in rows):
+        by_group.setdefault(row.group, []).append(row)
+    most = sorted(by_group.items(), key=lambda item: (-sum(map(_lasted_ms, item[1])), item[0]))
+    for group, rows in most[:MOST]:
+        when = _when(rows)
+        if len(rows) > 1:
+            each = f"{often(len(rows))} between {at(rows[0].from_ms)} and"
+            last = rows[-1].until_ms or rows[-1].from_ms
+            when = f"{each} {clock(last)}, {span([_lasted_ms(row) for row in rows])}"
+        yield f"  {quoted(group)}: {when}{_how(rows)} [{rows[0].place}]"
+    if (more := len(most) - MOST) > 0:
+        yield f"  and {times(more, 'more group')}; the JSON has them."
+
+
+_BRIEF_MS = 1_000
+"""Shortest time without a member that the first line names."""
+_ONE_TIME_MS = 5_000
+"""Greatest distance of the beginnings, and of the ends, of times that have one cause."""
+
+
+def _lasted_ms(row: EmptySpan) -> int:
+    return (row.until_ms or row.from_ms) - row.from_ms
+
+
+def _not_polled(rows: Sequence[EmptySpan]) -> bool:
+    return any(row.is_poll_timeout for row in rows)
+
+
+def _at_once(rows: Sequence[EmptySpan]) -> Iterator[list[EmptySpan]]:
+    """Yield times without a member of several groups that begin and end together."""
+    series: list[EmptySpan] = []
+    for row in rows:
+        if series:
+            first = series[0]
+            is_same = row.from_ms - first.from_ms <= _ONE_TIME_MS
+            is_same = is_same and abs((row.until_ms or 0) - (first.until_ms or 0)) <= _ONE_TIME_MS
+            if not is_same or row.group in {each.group for each in series}:
+                yield series
+                series = []
+        series.append(row)
+    if series:
+        yield series
+
+
+def _when(rows: Sequence[EmptySpan]) -> str:
+    from_ms = min(row.from_ms for row in rows)
+    until_ms = max(row.until_ms or row.from_ms for row in rows)
+    return f"from {at(from_ms)} to {clock(until_ms)} ({short(until_ms - from_ms)})"
+
+
+_HOW = {
+    End.EXPIRED: "the last member expired",
+    End.DROPPED: "the last member did not join in time",
+    End.SILENT: "the last member expired",
+    End.LEFT: "the last member left",
+    End.REMOVED: "the last member was removed",
+}
+
+
+def _how(rows: Sequence[EmptySpan]) -> str:
+    """Name how the last members went, where all went in one way that the log shows."""
+    if _not_polled(rows):
+        return "; the last member left, since it was not polled"
+    ways = {_HOW.get(row.end, "") for row in rows}
+    return f"; {way}" if len(ways) == 1 and (way := ways.pop()) else ""
+
+
+def expirations(report: OperatorReport) -> Iterator[str]:
+    """Yield lines about members that expired: who, when, how long after the join, and the return.
+
+    Those of one group that have one name are one line.
+    """
+    count = report.expirations.count
+    if not count:
+        return
+    never = sum(figures.never_back for figures in report.figures.values())
+    never_text = f"; {never:,} not back until the log ends" if never else ""
+    yield f"Members that expired: {count:,}{never_text}."
+    together = report.together
+    for series in together[:MOST]:
+        yield f"  {_together(series)} [{series.place}]"
+    if (more := len(together) - MOST) > 0:
+        yield f"  and {often(more)} more; the JSON has them."
+    by_name: dict[tuple[str, str], list[Expiration]] = {}
+    alone = (row for row in report.expirations.rows if not _is_among(row, together))
+    for row in alone:
+        by_name.setdefault((row.group, row.instance_id or str(row.process)), []).append(row)
+    most = sorted(by_name.items(), key=lambda item: (-len(item[1]), item[1][0].at_ms, item[0]))
+    for (group, name), rows in most[:_MOST_EXPIRED]:
+        yield f"  {name} in {quoted(group)}: {_expired(rows)} [{rows[0].place}]"
+    if (more := len(most) - _MOST_EXPIRED) > 0:
+        yield f"  and {times(more, 'more member')}; the JSON has them."
+
+
+_MOST_EXPIRED = 12
+_STOOD_STILL = (
+    "Several at once are hardly chance: their host, their network or the broker stood still. Look "
+    "there (garbage collection, a full disk, a virtual machine that was moved)."
+)
+_SHUT_DOWN = "Static members send no LeaveGroup when they are stopped: it may be a shutdown."
+
+
+def _together(row: ExpiredTogether) -> str:
+    """Describe members that expired at nearly the same time."""
+    groups = f"group {quoted(row.groups[0])}" if len(row.groups) == 1 else _groups_text(row.groups)
+    names = some([str(process) for process in row.processes])
+    back = f"{row.back:,} came back"
+    if row.back == row.count:
+        back = "all came back"
+    elif not row.back:
+        back = "who came back is unknown" if row.unclear else "none came back"
+    if row.back_after_ms is not None:
+        back += f", the last {short(row.back_after_ms)} later"
+    is_stop = not row.back and row.static == row.count
+    return (
+        f"{row.count:,} members of {groups}, {names}, together at {at(row.from_ms)}, within "
+        f"{short(row.until_ms - row.from_ms)}; {back}. {_SHUT_DOWN if is_stop else _STOOD_STILL}"
+    )
+
+
+def _is_among(row: Expiration, together: Sequence[ExpiredTogether]) -> bool:
+    return any(
+        series.from_ms <= row.at_ms <= series.until_ms and row.group in series.groups
+        for series in together
+    )
+
+
+def _groups_text(groups: Sequence[str]) -> str:
+    return f"{times(len(groups), 'group')} ({some([quoted(group) for group in groups])})"
+
+
+def _expired(rows: Sequence[Expiration]) -> str:
+    """Describe the expirations of one member, or of members with one name."""
+    first, last = rows[0], rows[-1]
+    when = f"at {at(first.at_ms)}"
+    if len(rows) > 1:
+        when = f"{often(len(rows))} from {at(first.at_ms)} to {at(last.at_ms)}"
+    parts = [when]
+    if stayed := [row.at_ms - row.joined_ms for row in rows if row.joined_ms is not None]:
+        parts.append(f"{span(stayed)} after its join")
+    if since := [row.at_ms - row.assigned_ms for row in rows if row.assigned_ms is not None]:
+        parts.append(f"{span(since)} after an assignment")
+    if dropped := sum(row.end is End.DROPPED for row in rows):
+        parts.append(f"{often(dropped)} since it did not join a rebalance in time")
+    back = [row.back_ms - row.at_ms for row in rows if row.back_ms is not None]
+    if later := [each for each in back if each >= 0]:
+        parts.append(f"back {span(later)} later")
+    if before := [-each for each in back if each < 0]:
+        parts.append(f"its successor had come {span(before)} before")
+    never = sum(row.back_ms is None and not row.is_unclear for row in rows)
+    if never:
+        not_back = "not back until the log ends"
+        parts.append(not_back if never == len(rows) else f"{often(never)} {not_back}")
+    if unclear := sum(row.is_unclear for row in rows):
+        parts.append(f"{often(unclear)} it is unknown whether it came back")
+    return ", ".join(parts)
+
+
+def span(durations: Sequence[int]) -> str:
+    """Format the least and the greatest of some durations (ms)."""
+    low, high = short(min(durations)), short(max(durations))
+    return low if low == high else f"{low} to {high}"
+
+
+def failovers(report: OperatorReport) -> Iterator[str]:
+    """Yield lines about coordinators that read groups, and the members that expired after that."""
+    near: list[list[Failover]] = []
+    for row in report.failovers.rows:
+        if near and row.at_ms - near[-1][-1].at_ms <= _FAILOVER_MS:
+            near[-1].append(row)
+        else:
+            near.append([row])
+    for rows in near[:MOST]:
+        names = [quoted(group) for group in sorted({row.group for row in rows})]
+        expired = sum(row.expired for row in rows)
+        ends = [row.until_ms for row in rows if row.until_ms is not None]
+        after = ""
+        if ends:
+            after = (
+                f" {times(expired, 'member')} from before expired up to "
+                f"{short(max(ends) - rows[0].at_ms)} later: they did not go on after the failover, "
+                "or came back with new member ids."
+            )
+        yield (
+            f"The coordinator of {times(len(names), 'group')} ({some(names)}) changed or started "
+            f"again at {at(rows[0].at_ms)} [{rows[0].place}].{after}"
+        )
+    if (more := len(near) - MOST) > 0:
+        yield f"And {more:,} more such changes; the JSON has them."
+
+
+_FAILOVER_MS = 60_000
