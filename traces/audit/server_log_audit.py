@@ -24,6 +24,7 @@ from fencepost.traces.logs.server_log import (
 from fencepost.traces.operations.group_analysis import GroupAnalysis
 from fencepost.traces.operations.group_lines import GroupLines
 from fencepost.traces.operations.operator_report import OperatorReport
+from fencepost.traces.operations.operator_rows import Cause
 from fencepost.traces.operations.operator_words import operator_json
 from fencepost.traces.operations.problem_words import times
 from fencepost.traces.operations.server_events import ServerEvents
@@ -32,17 +33,22 @@ FORMAT: Final = "fencepost-server-log-audit"
 VERSION: Final = 1
 UNJUDGED = "unjudged"
 
-NOT_COVERED = (
-    "whether the broker's answers are right",
-    (
-        "on which host a process runs, and the client id of a static member (old coordinator since "
-        "3.2: it tells both of a member that leaves)"
-    ),
-    "whether a process was alive when its session expired, or (new coordinator) its id was taken",
-    "how near members came to their timeouts, and how long they were away",
-    "of a member that joined again with other data: whether it was another subscription",
-)
-"""The subjects that only a request log covers."""
+
+def not_covered(report: OperatorReport) -> tuple[str, ...]:
+    """Return the subjects that only a request log of the same time covers."""
+    expirations = report.expirations.rows
+    alive = any(row.instance_id is None for row in expirations)
+    kept = (report.restarts.rows, report.loops.rows, report.static_leaves.rows, expirations)
+    has_host = any(row.process is not None and row.process.host for rows in kept for row in rows)
+    is_again = report.causes[Cause.MEMBER_REJOIN] > 0
+    subjects = (
+        (True, "whether the broker's answers are right"),
+        (alive, "whether the process of a dynamic member was alive when it expired"),
+        (not has_host, "on which hosts processes run"),
+        (True, "how near members came to their session timeouts"),
+        (is_again, "what was other when a member joined again"),
+    )
+    return tuple(text for is_unknown, text in subjects if is_unknown)
 
 
 class UnreadGroupLines(Document, frozen=True):
@@ -124,7 +130,7 @@ class ServerLogRun:
             events=self.events,
             own_groups=self.own_groups,
             unplaced_fencings=self.lost,
-            not_shown=NOT_COVERED,
+            not_shown=not_covered(self.report),
             skipped=SkippedLines.of(self.skipped),
             operator=operator_json(self.report),
             unread=tuple(

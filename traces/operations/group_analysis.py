@@ -7,12 +7,10 @@ deployments of what happens here.
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from fencepost.traces.operations.client_libraries import library_of
 from fencepost.traces.operations.group_events import (
     Assigned,
     Begun,
@@ -33,6 +31,7 @@ from fencepost.traces.operations.group_events import (
     Sender,
     Unknown,
 )
+from fencepost.traces.operations.group_kind import KnownKind
 from fencepost.traces.operations.interruptions import EmptyTimes, Failovers
 from fencepost.traces.operations.loops import Loops
 from fencepost.traces.operations.operator_rows import (
@@ -40,7 +39,6 @@ from fencepost.traces.operations.operator_rows import (
     Cause,
     End,
     Expiration,
-    GroupKind,
     MembersLeft,
     PollTimeout,
     Process,
@@ -82,10 +80,6 @@ _RESTARTED = 1000
 _PURGE_EVERY = 500
 """Number of a group's own events, so that those of other groups have no influence."""
 _UNSEEN = "a member that joined during a rebalance"
-_CONNECT = re.compile(r"connect-(?:\d+|.+:\d+)")
-"""The client id of a Connect worker where none is set."""
-_CONNECT_PROTOCOLS = frozenset({"sessioned", "compatible", "default"})
-_STREAMS = "-StreamThread-"
 _LATE_MS = 100
 """Delay with which a broker may notice that a session is over, or a log may round its times."""
 
@@ -138,10 +132,7 @@ class GroupAnalysis:
         self._began_ms: int | None = None
         self._place = ""
         """The place of the latest event."""
-        self._kind = GroupKind.CONSUMER
-        self._is_kind_known = False
-        self._libraries: set[str] = set()
-        """The names of the client libraries that members show."""
+        self._kind = KnownKind()
         self._count: int | None = None
         """Number of members of the last generation, where the source counts them."""
         self._assigned: Assigned | None = None
@@ -256,9 +247,10 @@ class GroupAnalysis:
         self._emit_gone(None)
         self._failovers.end()
         self._deployments.close(now_ms)
-        row = (self.group, static, dynamic, since_ms, *settings, self._kind, self._empty.open)
-        library = next(iter(self._libraries)) if len(self._libraries) == 1 else ""
-        self._emit(MembersLeft(*row, self._began_ms, self._rebalances.began_before, library))
+        row = (self.group, static, dynamic, since_ms, *settings, self._kind.kind, self._empty.open)
+        self._emit(
+            MembersLeft(*row, self._began_ms, self._rebalances.began_before, self._kind.library)
+        )
 
     def _add_rebalance(self, judged: JudgedRebalance) -> None:
         """Emit a rebalance, and the restart that it shows."""
@@ -321,29 +313,8 @@ class GroupAnalysis:
             self._rebalances.forget()
 
     def _note_kind(self, process: Process, protocol: str = "", protocols: str = "") -> None:
-        """Note what kind of group it is: messages tell it for certain, and client ids mostly."""
-        is_streams = _STREAMS in process.client_id or self._kind is GroupKind.STREAMS
-        if protocol or protocols:
-            self._is_kind_known = True
-            names = set(re.findall(r"[\w-]+", protocols)) - {"List"}
-            is_connect = protocol == "connect" or (bool(names) and names <= _CONNECT_PROTOCOLS)
-        elif self._is_kind_known:
-            is_connect = self._kind is GroupKind.CONNECT
-        else:
-            is_connect = self._kind is GroupKind.CONNECT or bool(
-                _CONNECT.fullmatch(process.client_id)
-            )
-        self._kind = GroupKind.STREAMS if is_streams else GroupKind.CONSUMER
-        if is_connect:
-            self._kind = GroupKind.CONNECT
-        self._rebalances.can_be_static = self._kind is not GroupKind.CONNECT
-        self._note_library(process, protocols)
-
-    def _note_library(self, process: Process, protocols: str) -> None:
-        """Note the client library, as far as a client id or the names of protocols show it."""
-        library = library_of(process.client_id, protocols)
-        if library is not None:
-            self._libraries.add(library.name)
+        self._kind.note(process, protocol, protocols)
+        self._rebalances.can_be_static = self._kind.can_be_static
 
     # Requests of members
 
@@ -423,7 +394,9 @@ class GroupAnalysis:
         """Take a join with its request and answer."""
         member_id = event.member_id
         self._note_kind(event.sender.process, event.protocol)
-        self._note_library(event.sender.process, " ".join(row["name"] for row in event.protocols))
+        self._kind.note_library(
+            event.sender.process, " ".join(row["name"] for row in event.protocols)
+        )
         round_ = self._round(event)
         self._empty.end(event.at_ms)
         fresh = not sent_id or sent_id in self._pending
@@ -540,6 +513,7 @@ class GroupAnalysis:
         if round_.listed is None:
             round_.listed = len(ids)
         self._roster.complete = True
+        self._deployments.note_size(len(ids))
         current = round_ is self._rebalances.current
         for member in list(self._roster.members.values()) if current else ():
             late = member.from_ms > round_.completed_ms
@@ -585,6 +559,7 @@ class GroupAnalysis:
         begun = (event.generation, event.done_ms, event.place, before)
         round_ = self._rebalances.begin(*begun, known=known, is_new=True)
         self._count = round_.listed = event.members
+        self._deployments.note_size(event.members or 0)
         if not event.names_all and (event.members is None or not self._roster.complete):
             self._rebalances.unnamed.append(event.at_ms)
         elif self._roster.complete and event.members is not None:

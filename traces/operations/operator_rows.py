@@ -216,7 +216,8 @@ class Deployment(RowPart, frozen=True):
     """Restarts of a group's members that follow each other closely.
 
     `begins`: the log shows its beginning; `ends`: all its members were back before the log ended;
-    if one is false, it may have cost more rebalances than counted.
+    if one is false, it may have cost more rebalances than counted.  Both are true where each member
+    of the group was restarted.
     """
 
     group: str

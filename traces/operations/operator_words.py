@@ -83,11 +83,11 @@ def problems_text(report: OperatorReport) -> str:
     of_clients = len(report.problems) - of_brokers
     counts = [f"{times(of_clients, 'problem')} with clients"] if of_clients else []
     counts += [f"{times(of_brokers, 'problem')} of the brokers"] if of_brokers else []
-    shown = " shown in this log" if report.unshown else ""
-    parts = [f"{' and '.join(counts)}{shown}"] if counts else []
+    limit = " shown in this log" if report.unshown else ""
+    parts = [f"{' and '.join(counts)}{limit}"] if counts else []
     parts += empty_text(report)
-    nothing = "no problem with clients" if shown else "0 problems with clients"
-    return ", ".join(parts) or f"{nothing}{shown}"
+    nothing = "no problem with clients" if limit else "0 problems with clients"
+    return ", ".join(parts) or f"{nothing}{limit}"
 
 
 def headline(report: OperatorReport) -> str:
@@ -390,14 +390,11 @@ def _of_kind(report: OperatorReport, kind: GroupKind) -> list[str]:
     return [group for group, f in sorted(report.figures.items()) if f.kind is kind]
 
 
-_CUT = "It may have cost more: the log {} in the middle of it"
-
-
 def cut(deployment: Deployment) -> str:
     """Describe the missing part of a deployment that the log shows only in part; else return ""."""
-    ends = (deployment.begins, "begins"), (deployment.ends, "ends")
-    words = [word for is_in_log, word in ends if not is_in_log]
-    return _CUT.format(" and ".join(words)) if words else ""
+    words = [] if deployment.begins else ["begins less than a minute before it"]
+    words += [] if deployment.ends else ["ends before all are back"]
+    return f"It may have cost more: the log {' and '.join(words)}" if words else ""
 
 
 def _restarts(report: OperatorReport) -> Iterator[str]:

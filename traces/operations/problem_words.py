@@ -66,12 +66,11 @@ def _problem(problem: Recurring, report: OperatorReport) -> OperatorProblem:
     )
     is_known = report.shows(problem.first.group, "fenced")
     says, remedy = _sentences(problem, kind, is_known=is_known)
-    if (
-        problem.kind == "fenced"
-        and problem.count > 1
-        and not report.shows(problem.first.group, "ping-pong")
-    ):
-        says += _MAY_BE_SHARED
+    if problem.count > 1 and not report.shows(problem.first.group, "ping-pong"):
+        if isinstance(problem.first, FencingChain) and _is_shared(problem.first):
+            says, remedy = _shared(problem, problem.first)
+        elif problem.kind == "fenced":
+            says += _MAY_BE_SHARED
     return OperatorProblem(
         problem.kind,
         problem.first.group,
@@ -184,9 +183,34 @@ _OWN_ID = (
 
 
 _MAY_BE_SHARED = (
-    " This log can't tell whether processes share the id, or restarts overlap: many takeovers in a "
-    "short time mean that they share it."
+    " This log can't tell whether processes share the id, or restarts overlap: count the processes."
 )
+_RESTARTS_MS = 60_000
+"""Greatest mean time between takeovers from living processes that are no restarts."""
+_FEWEST = 3
+
+
+def _is_shared(row: FencingChain) -> bool:
+    """Return True if living processes lost the id too often for restarts: they share it."""
+    mean_ms = (row.until_ms - row.from_ms) / max(row.count - 1, 1)
+    return row.fenced >= _FEWEST and mean_ms <= _RESTARTS_MS
+
+
+def _shared(problem: Recurring, row: FencingChain) -> tuple[str, str]:
+    """Describe takeovers from living processes, where the log doesn't name hosts."""
+    turn = row.decisive
+    return (
+        (
+            f"Two or more processes share group.instance.id {row.instance_id} in group "
+            f"{quoted(row.group)}: one took it from another that was alive, and was fenced, "
+            f"{rhythm(problem)}{_every(row)}, which is too often for restarts. The first: "
+            f"{turn.to_process} took it from {turn.from_process} at {at(turn.at_ms)}."
+        ),
+        (
+            "Give each process its own group.instance.id, for example the name of its pod. "
+            "FENCED_INSTANCE_ID is fatal: let the fenced consumer end."
+        ),
+    )
 
 
 def _fenced(problem: Recurring, row: FencingChain) -> tuple[str, str]:

@@ -309,7 +309,8 @@ TimedName = tuple[int, str]
 class _Cluster:
     """Departures and arrivals close together; `begins`: its beginning is in the log.
 
-    `came`: the member ids that arrived; `others`: those that went and had not come in it, by name.
+    `came`: the member ids that arrived; `others`: those that went and had not come in it, by name;
+    `size`: the most members that the group had, as far as the log shows it.
     """
 
     until_ms: int
@@ -318,6 +319,7 @@ class _Cluster:
     arrivals: list[TimedName] = field(default_factory=list)
     came: set[str] = field(default_factory=set)
     others: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    size: int = 0
 
     def processes(self, names: Iterable[str]) -> int:
         """Count the processes of these restarts; several may have one name."""
@@ -358,6 +360,7 @@ class Deployments:
         self._group = group
         self._emit = emit
         self._start = start
+        self._size = 0
         self._cluster: _Cluster | None = None
         self._over: deque[_Cluster] = deque()
         self._rebalances: deque[tuple[int, TimedName | None]] = deque(maxlen=_MOST_REBALANCES)
@@ -367,7 +370,7 @@ class Deployments:
         cluster = self._near(at_ms)
         if cluster is None:
             begins = not self._start.is_near(at_ms, GAP_MS)
-            cluster = self._cluster = _Cluster(at_ms, begins)
+            cluster = self._cluster = _Cluster(at_ms, begins, size=self._size)
         if member_id and member_id not in cluster.came and len(cluster.others) < _MOST_REBALANCES:
             cluster.others[who].add(member_id)
         self._add(cluster, cluster.departures, (at_ms, who))
@@ -378,6 +381,12 @@ class Deployments:
         if cluster is not None and len(cluster.arrivals) < len(cluster.departures):
             cluster.came.add(member_id)
             self._add(cluster, cluster.arrivals, (at_ms, who))
+
+    def note_size(self, members: int) -> None:
+        """Note the number of the group's members."""
+        self._size = members
+        if self._cluster is not None:
+            self._cluster.size = max(self._cluster.size, members)
 
     def name_arrival(self, member_id: str) -> None:
         """Note the member id of an arrival that was noted without it."""
@@ -435,8 +444,9 @@ class Deployments:
             for at_ms, gone in self._rebalances
             if from_ms <= at_ms <= until_ms + GAP_MS and gone not in lost
         )
-        row = (from_ms, until_ms, len(pairs), processes, rebalances, cluster.begins, ends)
-        self._emit(Deployment(self._group, *row))
+        is_whole = 0 < cluster.size <= processes  # each member was restarted: nothing is missing
+        row = (from_ms, until_ms, len(pairs), processes, rebalances)
+        self._emit(Deployment(self._group, *row, cluster.begins or is_whole, ends or is_whole))
 
     @staticmethod
     def _add(cluster: _Cluster, kept: list[TimedName], going: TimedName) -> None:

@@ -22,8 +22,8 @@ from fencepost.traces.audit.audit_results import (
 )
 from fencepost.traces.audit.log_audit import ASSUMED, AuditRun, by_protocol
 from fencepost.traces.audit.server_log_audit import (
-    NOT_COVERED,
     ServerLogRun,
+    not_covered,
     unread_heading,
     unread_words,
 )
@@ -96,9 +96,7 @@ def _server_lines(run: ServerLogRun) -> Iterator[str]:
     yield ""
     yield from operator_summary(run.report)
     yield from _lines_read(run)
-    yield "Only a request log shows:"
-    for kind in NOT_COVERED:
-        yield f"  {kind}"
+    yield f"Only a request log shows: {'; '.join(not_covered(run.report))}."
 
 
 def _request_lines(run: AuditRun) -> Iterator[str]:
@@ -185,7 +183,7 @@ def write_audit(run: LogRun, folder: Path) -> None:
         name: PageTrace(trace, f"{group_id}: around the violation", name)
         for name, (group_id, trace) in traces.items()
     }
-    uncovered = NOT_COVERED if isinstance(run, ServerLogRun) else ()
+    uncovered = not_covered(run.report) if isinstance(run, ServerLogRun) else ()
     unread = run.unread if isinstance(run, ServerLogRun) else ()
     about = about_lines(run)
     others = len(run.other_groups)

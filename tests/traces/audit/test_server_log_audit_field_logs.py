@@ -209,6 +209,9 @@ def test_poll_timeouts_are_told_once_with_a_value_that_is_long_enough() -> None:
 def test_takeovers_of_living_processes_have_a_rhythm() -> None:
     (problem,) = reported("24a").problems
     assert (problem.kind, problem.count) == ("fenced", 10)
+    assert "Two or more processes share group.instance.id sync-0 in group 'sync':" in text_of("24a")
+    assert "can't tell" not in text_of("24a")
+    assert "This log can't tell whether processes share the id, or restarts" in text_of("50")
     assert "10 times between 2025-09-12 08:00:00 UTC and 08:01:43, one every 11.5 s" in text_of(
         "24a"
     )
@@ -223,6 +226,7 @@ def test_a_rolling_deployment_is_four_restarts_however_the_processes_are_called(
     assert {row.session_ms for row in report.rebalances.rows} == {30_000}
     (deployment,) = report.deployments.rows
     assert (deployment.restarts, deployment.processes, deployment.rebalances) == (4, 4, 8)
+    assert "It may have cost more" not in text_of(log)
     assert report.problems == []
 
 
@@ -268,6 +272,15 @@ def test_a_real_broker_of_4_3(log: str) -> None:
     assert "22 rebalances in 3 groups (of these 3 left a group empty)" in text_of(log)
     assert report.figures["crashing"].remedies[Remedy.STATIC] == 1
     assert {row.session_ms for row in report.rebalances.rows} <= {None, 10_000}
+
+
+def test_a_log_that_begins_in_a_deployment_says_so_of_the_group_of_which_it_lacks_a_restart() -> (
+    None
+):
+    whole = {row.group: (row.begins, row.ends) for row in reported("52").deployments.rows}
+    assert whole == {"rolling": (True, True), "named": (False, False)}
+    assert "It may have cost more" not in text_of("51")
+    assert "It may have cost more" not in text_of("42")
 
 
 def test_a_log_that_begins_in_the_middle_guesses_no_pairs() -> None:
