@@ -154,8 +154,8 @@ def _unused(report: OperatorReport) -> Counter[tuple[str, str]]:
 
 def _lost(report: OperatorReport, until_ms: int) -> Counter[tuple[str, str]]:
     """Groups whose last member expired before the last request: of others only one log tells."""
-    lasts = (figures.last for figures in report.figures.values())
-    return Counter((last.group, "") for last in lasts if last and last.at_ms <= until_ms)
+    lasts = (figures.lost for figures in report.figures.values())
+    return Counter((last.group, "") for last in lasts if last and last.from_ms <= until_ms)
 
 
 def fenced_alive(report: OperatorReport) -> Counter[tuple[str, str]]:

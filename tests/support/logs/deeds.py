@@ -36,7 +36,7 @@ def shown(report: OperatorReport, group: str) -> Counter[Deed]:
         ),
         Deed.NOT_POLLED: sum(p.count for p in problems if p.kind == "poll-timeout"),
         Deed.UNUSED: figures.pending,
-        Deed.LOST: figures.last is not None,
+        Deed.LOST: figures.lost is not None,
         Deed.LOOP: sum(row.group == group and row.cause is not None for row in report.loops.rows),
         Deed.LOADED: figures.failovers,
     }
