@@ -272,6 +272,9 @@ _RESTARTED_MS = 1000
 _SPIKE_S = 5.0
 """Seconds before a case, or before its last attempt, whose lag may recur."""
 
+_LONG_MS = 5000
+"""Pauses from which on a case is long."""
+
 _CALM_WITHIN_S = 20.0
 """Retry undecided cases when latency is normal, or after this many seconds."""
 
@@ -539,10 +542,15 @@ class OpenTarget:
             if why is not None or rule_id not in self._levels:
                 lack = ": ".join(filter(None, (f"{self._revision.name} has no {rule_id}", why)))
                 return CaseResult(case, Outcome.UNSUPPORTED, case.level, lack)
-        further = FurtherAttempts(partial(self._attempt, entry, case, way), self._places)
+
+        async def in_turn() -> CaseResult:
+            await self._turns.turn()
+            return await self._attempt(entry, case, way)
+
+        further = FurtherAttempts(in_turn, self._places)
         async with further:
             is_first_way = refused_step is None
-            if self._control is not None and is_first_way and self._listed.may_cover(entry.id):
+            if self._control is not None and is_first_way and self._repeats_early(case):
                 further.begin(REQUIRED_REPEATS - 1)
             return await self._tried(entry, case, way, further, refused_step)
 
@@ -585,6 +593,15 @@ class OpenTarget:
         if (other := further.contradiction(self._is_proved)) is not None:
             return replace(other, attempts=attempt + 1)
         return failures.weigh(result)
+
+    def _repeats_early(self, case: Plan) -> bool:
+        """Tell if the repeats of a case begin beside its first attempt: where a list may cover it.
+
+        A short one has its repeats soon enough after a failure.
+        """
+        times = times_for(self.config, lag_ms=self.lag_ms, session_ms=self._target.hints.session_ms)
+        is_long = pauses_ms(case, times) > _LONG_MS
+        return case.id in self._listed.late or (is_long and self._listed.may_cover(case.id))
 
     def _unhidden(self, entry: Entry, result: CaseResult) -> CaseResult:
         """Return a pass as unknown where lag would hide the lateness that is listed for the case.
