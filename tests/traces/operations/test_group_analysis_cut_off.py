@@ -66,7 +66,7 @@ def test_who_else_went_is_named_in_the_order_of_time() -> None:
     assert found.others == (process(2), process(3))
 
 
-def test_a_load_cuts_a_rebalance_off_and_so_does_the_end() -> None:
+def test_a_load_cuts_a_rebalance_off_and_the_end_of_the_log_cuts_one_that_counts() -> None:
     lost, last = analysed(
         *BEGINS, Loaded(1700, 1700, ""), joined(1800, 4), prepared(1800, Cause.NEW_MEMBER, 4, 1)
     )
@@ -75,17 +75,19 @@ def test_a_load_cuts_a_rebalance_off_and_so_does_the_end() -> None:
     )
     assert lost.gone is not None
     assert lost.gone.end is End.EXPIRED
-    assert isinstance(last, CutOffRebalance)
+    assert isinstance(last, JudgedRebalance)
     assert (last.start_ms, last.who, last.others) == (1800, process(4), ())
+    assert (last.row.is_cut, last.row.members_after) == (True, None)
 
 
-def test_so_does_the_next_one_that_the_source_states() -> None:
+def test_the_next_one_that_the_source_states_cuts_one_off() -> None:
     """A line may be missing between them."""
     lost, whole = analysed(*BEGINS, prepared(3000, Cause.MEMBER_REJOIN, 2, 1), begun(4000, 2, 1))
     assert isinstance(lost, CutOffRebalance)
     assert isinstance(whole, JudgedRebalance)
 
 
-def test_a_group_without_members_has_no_generation() -> None:
+def test_a_rebalance_that_ends_in_an_empty_group_is_one() -> None:
     (lost,) = analysed(*BEGINS, Emptied(1500, 1500, ""))
-    assert isinstance(lost, CutOffRebalance)
+    assert isinstance(lost, JudgedRebalance)
+    assert (lost.row.members_after, lost.row.stable_ms, lost.row.is_cut) == (0, None, False)

@@ -115,9 +115,9 @@ PAGES = {
     "violated": violated_page,
 }
 FIRST = {
-    "empty": ("Problems with the clients", "no line about a group of the classic protocol"),
+    "empty": ("Problems", "no line about a group of the classic protocol"),
     "unread": ("Not understood, so missing below", "Group stock of nobody knows what"),
-    "others": ("Problems with the clients", "3 groups of another protocol, not judged"),
+    "others": ("Problems", "3 groups of another protocol, not judged"),
     "violated": ("Time line", "violated"),
 }
 
@@ -159,7 +159,7 @@ def test_life_lines_fit_a_narrow_screen(open_page: Open, text: str) -> None:
 
 def test_only_the_head_of_a_problem_is_bold(open_page: Open, text: str) -> None:
     page = open_page(text)
-    problem = page.get_by_role("region", name="Problems with the clients").locator("li").first
+    problem = page.get_by_role("region", name="Problems").locator("li").first
     weights = problem.evaluate(
         "(li) => ['h3', 'p', '.remedy'].map((what) => li.querySelector(what))"
         ".map((part) => getComputedStyle(part).fontWeight)"
