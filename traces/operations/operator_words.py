@@ -154,13 +154,16 @@ def covered(report: OperatorReport) -> Iterator[str]:
 
 
 def _of_these(report: OperatorReport) -> str:
-    """Format how many rebalances left a group empty, and how many the end of the log cuts."""
-    parts = [f"{report.emptying:,} left a group empty"] if report.emptying else []
+    """Format how rebalances ended, unless each gave its members a generation."""
     cut_count = sum(row.is_cut for row in report.rebalances.rows)
+    ended = report.rebalances.count - report.emptying - cut_count
+    parts = [f"{ended:,} gave members a generation"] if ended else []
+    if report.emptying:
+        parts.append(f"{report.emptying:,} left a group empty")
     if cut_count:
         be = "was" if cut_count == 1 else "were"
         parts.append(f"{cut_count:,} {be} not over when the log ends")
-    return f" (of these {' and '.join(parts)})" if parts else ""
+    return f" ({', '.join(parts)})" if ended != report.rebalances.count else ""
 
 
 def unshown(report: OperatorReport) -> Iterator[str]:

@@ -184,7 +184,11 @@ async def test_a_pass_with_lag_that_hides_a_listed_lateness_is_tried_again(
 
 
 @at_once
-async def test_repeats_of_a_long_case_begin_early_where_a_list_may_cover_it() -> None:
+async def test_repeats_of_a_long_case_begin_early_where_a_list_may_cover_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(certifying, "_LONG_MS", 1000)  # the target's sessions are short
+
     async def attempts(case: str, *, anywhere: bool) -> int:
         entry = KnownFailure("t", "*", case, "R", "b Heartbeat: NONE", "why", "", anywhere=anywhere)
         target = RealClockTarget()

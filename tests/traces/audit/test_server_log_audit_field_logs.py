@@ -269,7 +269,10 @@ def test_a_real_broker_of_2_4() -> None:
 def test_a_real_broker_of_4_3(log: str) -> None:
     report = reported(log)
     assert report.rebalances.count - report.emptying == 19
-    assert "22 rebalances in 3 groups (of these 3 left a group empty)" in text_of(log)
+    assert (
+        "22 rebalances in 3 groups (19 gave members a generation, 3 left a group empty)"
+        in text_of(log)
+    )
     assert report.figures["crashing"].remedies[Remedy.STATIC] == 1
     assert {row.session_ms for row in report.rebalances.rows} <= {None, 10_000}
 
