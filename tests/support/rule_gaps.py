@@ -21,7 +21,6 @@ _ALIKE = "who commits without being a member is not looked at; a case commits so
 _SHORT = "metadata that are too long are left out first, and the rest is asked as if alone"
 _NAMELESS = "before version 3 a commit in a transaction names nobody, so nobody is refused"
 
-_ROW_ERROR = "the error of an offset has the same form in all versions; cases show it from 3 on"
 
 WHY_NOT = {
     "COMMIT-OUTSIDE-* · state *, mid *, inst *": _ALIKE,
@@ -35,7 +34,6 @@ WHY_NOT = {
     "TXN-COMMIT-* · record too large": _EARLIER,
     "TxnOffsetCommit ILLEGAL_GENERATION · v*": _NAMELESS,
     "TxnOffsetCommit UNKNOWN_MEMBER_ID · v*": _NAMELESS,
-    "TxnOffsetCommit OFFSET_METADATA_TOO_LARGE · v*": _ROW_ERROR,
     "JOIN-* · record too large": _EARLIER,
     "SYNC-* · record too large": _EARLIER,
     'COMMIT-GROUP-ABSENT* · group id ""': _NO_NAME,

@@ -53,7 +53,7 @@ def test_every_file_says_its_version(tmp_path: Path) -> None:
                 " cause:string who:string also:list<item: string> members_before:int64"
                 " members_after:int64 remedy:string away_ms:int64 session_ms:int64"
                 " unclear:string place:string duration_ms:int64"
-                " reason:string client_reason:string expired_ms:int64"
+                " reason:string client_reason:string expired_ms:int64 is_cut:bool"
             ),
         ),
         (
@@ -76,7 +76,7 @@ def test_every_file_says_its_version(tmp_path: Path) -> None:
             (
                 "kind:string group:string instance_id:string names:list<item: string> count:int64"
                 " days:int64 first_ms:int64 last_ms:int64 says:string remedy:string place:string"
-                " longest_ms:int64"
+                " longest_ms:int64 of_broker:bool"
             ),
         ),
     ],
