@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 from uuid import UUID
+
+from support.logs.coordinator_lines import CoordinatorLines
 
 from fencepost.traces.audit.server_log_audit import audit_server_log
 from fencepost.traces.logs.server_log import ServerLog
@@ -21,19 +22,15 @@ from fencepost.traces.operations.operator_report import OperatorReport
 
 START_MS = 1_795_243_200_000
 SPAN_MS = 6 * 3_600_000
-_LINE = (
-    "[{date:%Y-%m-%d %H:%M:%S},{ms:03}] INFO [GroupCoordinator id=1 topic=__consumer_offsets "
-    "partition={partition}] {says} (org.apache.kafka.coordinator.group.GroupMetadataManager)\n"
-)
 _NAMES = (
     *("checkout", "payments", "billing-service-eu-west-1", "search-indexer", "emails"),
     *("fraud-detection", "inventory", "shipping", "recommendations", "audit-trail"),
 )
 _FORMING_MS = 4_000
 _STILL_MS = 62_000
-"""How long the host stands still."""
+"""Time for which the host stands still."""
 _LONG_MS = 290_000
-"""How long the one long rebalance takes."""
+"""Length of the one long rebalance."""
 
 
 @dataclass
@@ -69,13 +66,14 @@ class _Group:
 
     def __init__(self, lines: list[tuple[int, str]], name: str, number: int, rng: Random) -> None:
         self._lines, self._name, self._number, self._random = lines, name, number, rng
+        self._messages = CoordinatorLines(name, is_new=True, partition=number % 50)
         self._generation = self._rebalances = 0
         self._is_static = number % 3 == 1
         self._members: list[_Member] = []
         self._now = START_MS + rng.randrange(20_000)
 
     def live(self, rebalances: int) -> None:
-        """Go through the log's time, with so many rebalances."""
+        """Go through the log's time, with this number of rebalances."""
         for _ in range(min(3 + self._number % 3, rebalances)):
             self._come(self._new_member())
             self._now += _FORMING_MS
@@ -105,9 +103,7 @@ class _Group:
 
     def _say(self, says: str, after_ms: int = 0) -> None:
         at_ms = self._now + after_ms
-        date = datetime.fromtimestamp(at_ms / 1000, UTC)
-        values = {"date": date, "ms": at_ms % 1000, "partition": self._number % 50}
-        self._lines.append((at_ms, _LINE.format(says=says, **values)))
+        self._lines.append((at_ms, self._messages.line(at_ms, says)))
 
     def _new_member(self, name: str | None = None) -> _Member:
         name = name or f"{self._name}-pod-{len(self._members) + 1}"
@@ -116,61 +112,37 @@ class _Group:
 
     def _rebalance(self, reason: str, took_ms: int) -> None:
         """Rebalance, unless nobody is left."""
-        self._say(
-            f"Preparing to rebalance group {self._name} in state PreparingRebalance with old "
-            f"generation {self._generation} (reason: {reason})."
-        )
+        self._say(self._messages.preparation(self._generation, reason))
         self._generation += 1
-        if not self._members:
-            self._say(f"Group {self._name} with generation {self._generation} is now empty.", 2)
+        generation, count = self._generation, len(self._members)
+        if not count:
+            self._say(self._messages.no_member(generation), 2)
             return
         self._rebalances += 1
-        count, leader = len(self._members), self._members[0].member_id
-        self._say(
-            f"Stabilized group {self._name} generation {self._generation} with {count} members.",
-            took_ms - 30,
-        )
-        static = count if self._is_static else 0
-        self._say(
-            f"Assignment received from leader {leader} for group {self._name} for generation "
-            f"{self._generation}. The group has {count} members, {static} of which are static.",
-            took_ms,
-        )
+        self._say(self._messages.generation(generation, count), took_ms - 30)
+        static, leader = count if self._is_static else 0, self._members[0].member_id
+        self._say(self._messages.assignment(generation, leader, count, static), took_ms)
 
     def _come(self, member: _Member) -> None:
         state = "Stable" if self._members else "Empty"
         self._members.append(member)
+        messages, member_id = self._messages, member.member_id
         if member.instance is not None:
-            self._say(
-                f"Static member with groupInstanceId={member.instance} and unknown member id joins "
-                f"group {self._name} in {state} state. Created a new member id "
-                f"{member.member_id} for this member and added to the group."
-            )
+            self._say(messages.static_join(member_id, member.instance, state))
         else:
-            self._say(
-                f"Dynamic member with unknown member id joins group {self._name} in {state} state. "
-                f"Created a new member id {member.member_id} and requesting the member to rejoin "
-                "with this id."
-            )
-            self._say(
-                f"Pending dynamic member with id {member.member_id} joins group {self._name} in "
-                f"{state} state. Adding to the group now."
-            )
-        instance = "null" if member.instance is None else member.instance
+            self._say(messages.new_id(member_id, state))
+            self._say(messages.dynamic_join(member_id, state))
         self._rebalance(
-            f"Adding new member {member.member_id} with group instance id {instance}; client "
-            "reason: not provided",
+            f"{messages.join_reason(member_id, member.instance)}; client reason: not provided",
             self._random.randrange(300, 3_000),
         )
 
     def _restart(self) -> None:
         member = self._members.pop(self._random.randrange(len(self._members)))
-        self._say(
-            f"[Group {self._name}] Member {member.member_id} has left group through explicit "
-            "`LeaveGroup` request; client reason: the consumer is being closed"
-        )
+        reason = "the consumer is being closed"
+        self._say(self._messages.leave(member.member_id, reason))
         self._rebalance(
-            f"explicit `LeaveGroup` request for ({member.member_id}) members.",
+            self._messages.leave_reason(member.member_id, reason),
             self._random.randrange(200, 2_000),
         )
         self._now += self._random.randrange(4_000, 12_000)
@@ -178,11 +150,8 @@ class _Group:
 
     def _expire(self, away_ms: int) -> None:
         member = self._members.pop(self._random.randrange(len(self._members)))
-        self._say(
-            f"Member {member.member_id} in group {self._name} has failed, removing it from the "
-            "group."
-        )
-        self._rebalance(f"removing member {member.member_id} on heartbeat expiration.", 400)
+        self._say(self._messages.expiry(member.member_id))
+        self._rebalance(self._messages.expiry_reason(member.member_id), 400)
         self._now += away_ms
         self._come(self._new_member(member.name))
 
@@ -220,6 +189,5 @@ OTHERS = (
 def consumer_protocol_lines(groups: int = 3) -> Iterator[str]:
     """Lines about groups of the consumer protocol, which are not judged."""
     for number in range(groups * 2):
-        values = {"date": datetime.fromtimestamp(START_MS / 1000, UTC), "ms": number}
-        says = OTHERS[number % 2].format(group=f"new-{number // 2}", member=f"m-{number // 2}")
-        yield _LINE.format(says=says, partition=0, **values)
+        message = OTHERS[number % 2].format(group=f"new-{number // 2}", member=f"m-{number // 2}")
+        yield CoordinatorLines("", is_new=True).line(START_MS + number, message)

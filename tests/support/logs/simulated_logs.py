@@ -8,8 +8,10 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
+
+from support.logs.coordinator_lines import CoordinatorLines
+from support.logs.log_clients import REASONS
 
 from benchmarks.request_log_writer import request_log_line
 from fencepost.conformance.simulate.consumption import place_of
@@ -37,6 +39,7 @@ from fencepost.traces.operations.operator_report import OperatorReport
 from fencepost.traces.operations.operator_rows import Cause, End
 
 START_MS = 1_795_243_200_000
+_MESSAGES = CoordinatorLines(GROUP_ID)
 
 
 @dataclass
@@ -107,31 +110,18 @@ class ServerLogLines:
         if isinstance(event, events.Joined):
             self.holders[event.instance_id] = event.member_id
         for text in self._texts(event):
-            at = datetime.fromtimestamp((START_MS + event.done_ms) / 1000, UTC)
-            date = f"{at:%Y-%m-%d %H:%M:%S},{event.done_ms % 1000:03}"
-            logger = "kafka.coordinator.group.GroupCoordinator"
-            self.lines.append(f"[{date}] INFO [GroupCoordinator 1]: {text} ({logger})\n")
+            self.lines.append(_MESSAGES.line(START_MS + event.done_ms, text))
 
     def _texts(self, event: events.GroupEvent) -> Iterator[str]:
-        group, partition = GROUP_ID, "(__consumer_offsets-0)"
+        group = GROUP_ID
         match event:
             case events.Named(member_id=member_id):
-                yield (
-                    f"Dynamic member with unknown member id joins group {group} in Stable state. "
-                    f"Created a new member id {_id(member_id)} and request the member to rejoin "
-                    "with this id."
-                )
+                yield _MESSAGES.new_id(_id(member_id))
             case events.Joined(instance_id=None, member_id=member_id):
-                yield (
-                    f"Pending dynamic member with id {_id(member_id)} joins group {group} in "
-                    "Stable state. Adding to the group now."
-                )
+                yield _MESSAGES.dynamic_join(_id(member_id))
             case events.Joined(replaces=None):
-                yield (
-                    f"Static member with groupInstanceId={event.instance_id} and unknown member id "
-                    f"joins group {group} in Stable state. Created a new member id "
-                    f"{_id(event.member_id)} for this member and add to the group."
-                )
+                assert event.instance_id is not None
+                yield _MESSAGES.static_join(_id(event.member_id), event.instance_id)
             case events.Joined(replaces=str(old)):
                 yield (
                     f"Static member Some({event.instance_id}) of group {group} with unknown member "
@@ -139,28 +129,22 @@ class ServerLogLines:
                     f"{_id(old)} will be removed."
                 )
             case events.Left():
-                name = "None" if event.instance_id is None else f"Some({event.instance_id})"
-                process = event.process
-                assert process is not None
-                why = "the consumer is being closed"
-                why = why if event.itself else "member was removed by an admin"
-                yield (
-                    f"Member MemberMetadata(memberId={_id(event.member_id)}, "
-                    f"groupInstanceId={name}, clientId={process.client_id}, "
-                    f"clientHost=/10.0.0.1, sessionTimeoutMs={event.session_ms}, "
-                    f"rebalanceTimeoutMs={event.rebalance_ms}, supportedProtocols=List(range)) has "
-                    f"left group {group} through explicit `LeaveGroup` request; client reason: "
-                    f"{why}"
+                assert event.process is not None
+                yield _MESSAGES.old_leave(
+                    _id(event.member_id),
+                    REASONS[bool(event.itself)],
+                    client_id=event.process.client_id,
+                    instance=event.instance_id,
+                    host="10.0.0.1",
+                    session_ms=event.session_ms,
+                    rebalance_ms=event.rebalance_ms,
                 )
             case events.Removed(end=End.DROPPED):
                 yield (
                     f"Group {group} removed members who haven't joined: Set({_id(event.member_id)})"
                 )
             case events.Removed():
-                yield (
-                    f"Member {_id(event.member_id)} in group {group} has failed, removing it from "
-                    "the group"
-                )
+                yield _MESSAGES.expiry(_id(event.member_id))
             case events.NameExpired():
                 yield (
                     f"Pending member {_id(event.member_id)} in group {group} has been removed "
@@ -178,26 +162,16 @@ class ServerLogLines:
                     f"memberId={_id(self.holders[instance_id])} during operation {event.api}"
                 )
             case events.Prepared():
-                yield (
-                    f"Preparing to rebalance group {group} in state PreparingRebalance with old "
-                    f"generation {event.generation} {partition} (reason: {_reason(event)})"
-                )
+                yield _MESSAGES.preparation(event.generation, _reason(event))
             case events.Begun():
-                yield (
-                    f"Stabilized group {group} generation {event.generation} {partition} with "
-                    f"{event.members} members"
-                )
+                assert event.members is not None
+                yield _MESSAGES.generation(event.generation, event.members)
             case events.Assigned():
-                everyone = (event.static or 0) + (event.dynamic or 0)
-                yield (
-                    f"Assignment received from leader somebody for group {group} for generation "
-                    f"{event.generation}. The group has {everyone} members, {event.static} of "
-                    "which are static."
-                )
+                static = event.static or 0
+                members = static + (event.dynamic or 0)
+                yield _MESSAGES.assignment(event.generation, "somebody", members, static)
             case events.Emptied():
-                yield (
-                    f"Group {group} with generation {self.generation + 1} is now empty {partition}"
-                )
+                yield _MESSAGES.no_member(self.generation + 1)
             case events.Loaded():
                 yield f"Loading group metadata for {group} with generation {self.generation}"
 
@@ -209,12 +183,11 @@ def _id(member_id: str) -> str:
 
 
 def _reason(event: events.Prepared) -> str:
-    name = "None" if event.instance_id is None else f"Some({event.instance_id})"
     who = _id(event.member_id) if event.member_id else ""
     return {
-        Cause.NEW_MEMBER: f"Adding new member {who} with group instance id {name}",
-        Cause.LEAVE: f"Removing member {who} on LeaveGroup; client reason: closed",
-        Cause.EXPIRY: f"removing member {who} on heartbeat expiration",
+        Cause.NEW_MEMBER: _MESSAGES.join_reason(who, event.instance_id),
+        Cause.LEAVE: _MESSAGES.leave_reason(who, "closed"),
+        Cause.EXPIRY: _MESSAGES.expiry_reason(who),
         Cause.LEADER_REJOIN: f"Leader {who} re-joining group during Stable",
         Cause.MEMBER_REJOIN: f"Updating metadata for member {who} during Stable",
         Cause.CHANGED_SUBSCRIPTION: f"Updating metadata for member {who} during Stable",

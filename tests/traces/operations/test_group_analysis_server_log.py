@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support.logs.coordinator_lines import CoordinatorLines
 
 from fencepost.traces.audit.server_log_audit import audit_server_log
 from fencepost.traces.logs.server_log import ServerLog
@@ -17,6 +18,8 @@ from fencepost.traces.operations.operator_words import (
 )
 from fencepost.traces.operations.rebalances import BEFORE_LOG, SAME_NAME, UNNAMED
 
+OLD, NEW = CoordinatorLines("g"), CoordinatorLines("g", is_new=True)
+old_preparing, preparing, stable = OLD.preparation, NEW.preparation, NEW.generation
 UUID = "2623169f-271d-4e1f-ae23-2007b27b1{:03}"
 
 
@@ -33,29 +36,16 @@ def told(folder: Path, *lines: tuple[int, str]) -> OperatorReport:
     return audit_server_log(ServerLog([path])).report
 
 
-def preparing(generation: int, reason: str) -> str:
-    state = f"in state PreparingRebalance with old generation {generation}"
-    return f"Preparing to rebalance group g {state} (reason: {reason})."
-
-
-def stable(generation: int, members: int) -> str:
-    return f"Stabilized group g generation {generation} with {members} members."
-
-
 def joins(name: str, number: int, generation: int) -> str:
-    member = f"{name}-{UUID.format(number)}"
-    return preparing(generation, f"Adding new member {member} with group instance id null")
+    return preparing(generation, NEW.join_reason(f"{name}-{UUID.format(number)}"))
 
 
 def left(name: str, number: int, reason: str) -> str:
-    member = f"{name}-{UUID.format(number)}"
-    said = "has left group through explicit `LeaveGroup` request; client reason:"
-    return f"[Group g] Member {member} {said} {reason}"
+    return NEW.leave(f"{name}-{UUID.format(number)}", reason)
 
 
 def leaves(name: str, number: int, generation: int) -> str:
-    member = f"{name}-{UUID.format(number)}"
-    return preparing(generation, f"explicit `LeaveGroup` request for ({member}) members.")
+    return preparing(generation, NEW.leave_reason(f"{name}-{UUID.format(number)}"))
 
 
 def restarted(first: str, second: str) -> list[tuple[int, str]]:
@@ -219,11 +209,6 @@ def old_words(folder: Path, *texts: str) -> OperatorReport:
         )
     )
     return audit_server_log(ServerLog([path])).report
-
-
-def old_preparing(generation: int, reason: str) -> str:
-    state = f"in state PreparingRebalance with old generation {generation}"
-    return f"Preparing to rebalance group g {state} (__consumer_offsets-0) (reason: {reason})"
 
 
 def test_one_process_that_restarts_again_and_again_unnamed_is_no_deployment(tmp_path: Path) -> None:
