@@ -13,12 +13,12 @@ from fencepost.model.classic.cells import (
     PREPARING,
     UNKNOWN,
     UNMAPPED,
+    WITH_MEMBERS,
     when,
 )
 from fencepost.model.classic.effects import Do
 from fencepost.model.classic.rules import rule_sources as src
 from fencepost.model.classic.rules.offsets import ANONYMOUS_TXN
-from fencepost.model.classic.rules.timers import MEMBERS
 from fencepost.model.classic.vocabulary import Generation, GroupState
 from fencepost.model.messages.errors import Error
 from fencepost.model.revision import DropRule, Gate, Release, Revision, SetRule, derive
@@ -192,7 +192,7 @@ GATES = (
             SetRule(
                 _RETENTION,
                 RULES["RETENTION-UNSUBSCRIBED"].but(
-                    guard=when(state=MEMBERS, consumers=True, subscribed=False),
+                    guard=when(state=WITH_MEMBERS, consumers=True, subscribed=False),
                     because="no member of the generation reads the topic, whatever the next reads",
                 ),
                 _BEFORE_13636,
@@ -270,7 +270,7 @@ GATES = (
             SetRule(
                 _RETENTION,
                 RULES["RETENTION-UNSUBSCRIBED"].but(
-                    guard=when(state=MEMBERS, consumers=True, subscribed=False),
+                    guard=when(state=WITH_MEMBERS, consumers=True, subscribed=False),
                     effect=(),
                     level=Level.SHOULD,
                     because="the group has members, so its offsets stay",

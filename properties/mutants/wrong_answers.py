@@ -14,6 +14,7 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
+from fencepost.model.classic.cells import WITH_MEMBERS
 from fencepost.model.classic.classic_work import ClassicWork, Effect
 from fencepost.model.classic.effects import Do
 from fencepost.model.classic.group import SESSION, Group
@@ -237,9 +238,7 @@ ANSWERS: tuple[Mutant, ...] = (
         but(
             "RETENTION-UNSUBSCRIBED",
             guard=all_of(
-                STATE.among(GroupState.PREPARING, GroupState.COMPLETING, GroupState.STABLE),
-                CONSUMERS.among(True),
-                SUBSCRIBED.among(False),
+                STATE.among(*WITH_MEMBERS), CONSUMERS.among(True), SUBSCRIBED.among(False)
             ),
         ),
     ),

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from fencepost.model.classic.cells import ABSENT, COMPLETING, DEAD, PREPARING, STABLE, when
+from fencepost.model.classic.cells import (
+    ABSENT,
+    COMPLETING,
+    DEAD,
+    PREPARING,
+    STABLE,
+    WITH_MEMBERS,
+    when,
+)
 from fencepost.model.classic.effects import Do
 from fencepost.model.classic.rules import common_checks
 from fencepost.model.classic.rules import rule_sources as src
@@ -137,7 +145,7 @@ DELETE = Table(
         ),
         Rule(
             "DELETE-MEMBERS",
-            when(state=(PREPARING, COMPLETING, STABLE)),
+            when(state=WITH_MEMBERS),
             answer=Error.NON_EMPTY_GROUP,
             level=Level.SHOULD,
             source=src.KAFKA_DELETING,

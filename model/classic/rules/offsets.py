@@ -10,6 +10,7 @@ from fencepost.model.classic.cells import (
     NONE,
     PREPARING,
     STABLE,
+    WITH_MEMBERS,
     when,
 )
 from fencepost.model.classic.effects import Do
@@ -266,7 +267,7 @@ TXN_COMMIT = Table(
     (
         Rule(
             "TXN-COMMIT-MEMBER",
-            when(state=(PREPARING, COMPLETING, STABLE)),
+            when(state=WITH_MEMBERS),
             (Do.STORE_OFFSETS,),
             Error.NONE,
             level=Level.SHOULD,
@@ -304,8 +305,6 @@ FETCH = Table(
     ),
 )
 
-_MEMBERS = (PREPARING, COMPLETING, STABLE)
-
 DELETE_OFFSETS = Table(
     "OffsetDelete",
     (GROUP_ID, COORDINATOR, STATE, CONSUMERS, TOPICS, REMAINING, SUBSCRIBED),
@@ -330,7 +329,7 @@ DELETE_OFFSETS = Table(
         ),
         Rule(
             "OFFSET-DELETE-TYPE",
-            when(state=_MEMBERS, consumers=False),
+            when(state=WITH_MEMBERS, consumers=False),
             answer=Error.NON_EMPTY_GROUP,
             level=Level.SHOULD,
             source=src.KAFKA_OFFSET_DELETE,
@@ -366,7 +365,7 @@ DELETE_OFFSETS = Table(
         ),
         Rule(
             "OFFSET-DELETE-SUBSCRIBED",
-            when(state=_MEMBERS, subscribed=True),
+            when(state=WITH_MEMBERS, subscribed=True),
             answer=Error.GROUP_SUBSCRIBED_TO_TOPIC,
             level=Level.SHOULD,
             source=src.KAFKA_OFFSET_DELETE,
@@ -374,7 +373,7 @@ DELETE_OFFSETS = Table(
         ),
         Rule(
             "OFFSET-DELETE-UNSUBSCRIBED",
-            when(state=_MEMBERS, subscribed=False),
+            when(state=WITH_MEMBERS, subscribed=False),
             (Do.REMOVE_NAMED_OFFSETS,),
             Error.NONE,
             level=Level.SHOULD,

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from fencepost.model.classic.cells import ABSENT, COMPLETING, DEAD, PREPARING, STABLE, when
+from fencepost.model.classic.cells import (
+    ABSENT,
+    COMPLETING,
+    DEAD,
+    PREPARING,
+    STABLE,
+    WITH_MEMBERS,
+    when,
+)
 from fencepost.model.classic.effects import Do
 from fencepost.model.classic.rules import rule_sources as src
 from fencepost.model.classic.vocabulary import (
@@ -225,7 +233,6 @@ CLEANUP = Table(
 )
 """Effect of the cleaner on an unused group: see `Machine.cleaned`."""
 
-MEMBERS = (PREPARING, COMPLETING, STABLE)
 RETENTION = Table(
     "offset retention",
     (STATE, CONSUMERS, SUBSCRIBED),
@@ -240,7 +247,7 @@ RETENTION = Table(
         ),
         Rule(
             "RETENTION-TYPE",
-            when(state=MEMBERS, consumers=False),
+            when(state=WITH_MEMBERS, consumers=False),
             level=Level.SHOULD,
             source=src.KAFKA_RETENTION,
             because="nobody knows what members read that are no consumers, so the offsets stay",
