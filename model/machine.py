@@ -97,15 +97,6 @@ class Machine:
         work = self.protocol.work(group, span, None)
         return self._finished(self.protocol.operations[type(event)](self, group, work, event))
 
-    def may_clean(self, group: Any) -> bool:
-        """Return True if the coordinator may let a `cleanup` timer expire for this group now.
-
-        Where `offsets.retention.check.interval.ms` is None it never does.
-        """
-        if self.config["offsets.retention.check.interval.ms"] is None:
-            return False
-        return self.protocol.is_unused(group)
-
     def cleaned(self, group: Any) -> tuple[Timer, ...]:
         """Return the timers that a pass of the cleaner may let expire, each from its `earliest` on.
 
@@ -114,7 +105,7 @@ class Machine:
         """
         if self.config["offsets.retention.check.interval.ms"] is None:
             return ()
-        unused = (Timer(CLEANUP, "", 0, 0),) if self.may_clean(group) else ()
+        unused = (Timer(CLEANUP, "", 0, 0),) if self.protocol.is_unused(group) else ()
         return (*unused, *self.protocol.retentions(group))
 
     def _finished(self, works: Iterable[Work[Any]]) -> tuple[Outcome, ...]:

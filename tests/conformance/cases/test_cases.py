@@ -25,6 +25,7 @@ from fencepost.model.messages.errors import Error
 from fencepost.model.revision import Revision, SetRule, derive
 from fencepost.model.revisions import revisions
 from fencepost.model.table.table import Echo, Rule, Table
+from fencepost.model.work import CLEANUP, Timer
 from fencepost.properties.oracle.verdict import Verdict
 
 IDS = Path(__file__).with_name("case_ids.txt")
@@ -248,8 +249,8 @@ def test_who_forgets_a_group_in_use_is_caught(
     monkeypatch: pytest.MonkeyPatch, forgets: Callable[[Group], bool]
 ) -> None:
     class Forgetful(Machine):
-        def may_clean(self, group: Group) -> bool:
-            return forgets(group)
+        def cleaned(self, group: Group) -> tuple[Timer, ...]:
+            return (Timer(CLEANUP, "", 0, 0),) if forgets(group) else ()
 
     monkeypatch.setattr(in_process, "Machine", Forgetful)
     for delay in DELAYS:

@@ -16,20 +16,20 @@ UNUSED = Group(generation_id=3, pending=("p",))
 
 
 def test_an_empty_group_without_offsets_is_gone_with_its_pending_ids() -> None:
-    assert CLEANS.may_clean(UNUSED)
+    assert CLEANS.cleaned(UNUSED) == (Timer(CLEANUP, "", 0, 0),)
     (outcome,) = CLEANS.expire(UNUSED, Timer(CLEANUP, "", 7, 7), Span(7, 7))
     assert (outcome.group, outcome.emissions) == (None, ())
     assert outcome.rules == ("CLEANUP-UNUSED",)
 
 
 def test_nothing_is_removed_where_nothing_cleans() -> None:
-    assert not Machine(KAFKA_4).may_clean(UNUSED)
+    assert Machine(KAFKA_4).cleaned(UNUSED) == ()
 
 
 @pytest.mark.parametrize("state", [s for s in GroupState if s is not GroupState.EMPTY])
 def test_a_group_in_use_is_kept(state: GroupState) -> None:
-    assert not CLEANS.may_clean(replace(UNUSED, state=state))
+    assert CLEANS.cleaned(replace(UNUSED, state=state)) == ()
 
 
 def test_a_group_with_offsets_is_kept() -> None:
-    assert not CLEANS.may_clean(replace(UNUSED, offsets=(Offset("t", 0, 1, None),)))
+    assert CLEANS.cleaned(replace(UNUSED, offsets=(Offset("t", 0, 1, None),))) == ()
