@@ -14,7 +14,8 @@ CASES = Registry()
 case = CASES.case
 
 _TWO = {"group.max.size": 2}
-_CLEANED = {"offsets.retention.check.interval.ms": 50}
+CLEANED = {"offsets.retention.check.interval.ms": 50}
+"""The cleaner passes by several times while a case waits."""
 
 
 @case("JOIN-GROUP-FULL", "HEARTBEAT-STABLE", config=_TWO)
@@ -181,7 +182,7 @@ def place_becomes_free(s: Script) -> None:
     s.join("B1", wait=True)
 
 
-@case("CLEANUP-UNUSED", "JOIN-GROUP-ABSENT", "DESCRIBE-ABSENT-LEGACY", config=_CLEANED)
+@case("CLEANUP-UNUSED", "JOIN-GROUP-ABSENT", "DESCRIBE-ABSENT-LEGACY", config=CLEANED)
 def unused_group_is_removed(s: Script) -> None:
     """A group that everybody left is removed, with its ids and its generation."""
     s.stable("A1")
@@ -193,7 +194,7 @@ def unused_group_is_removed(s: Script) -> None:
     s.stable("B1")
 
 
-@case("CLEANUP-UNUSED", "DESCRIBE-ABSENT-LEGACY", config=_CLEANED)
+@case("CLEANUP-UNUSED", "DESCRIBE-ABSENT-LEGACY", config=CLEANED)
 def unused_dynamic_group_is_removed(s: Script) -> None:
     """A group that everybody left is removed, with its generation."""
     s.stable("a")
@@ -203,7 +204,7 @@ def unused_dynamic_group_is_removed(s: Script) -> None:
     s.stable("b")
 
 
-@case("DESCRIBE-UNSTABLE", "FETCH-ANYBODY", "HEARTBEAT-STABLE", config=_CLEANED)
+@case("DESCRIBE-UNSTABLE", "FETCH-ANYBODY", "HEARTBEAT-STABLE", config=CLEANED)
 def groups_in_use_are_kept(s: Script) -> None:
     """Neither a group with members is removed, nor one with offsets that everybody left."""
     s.stable("A1")

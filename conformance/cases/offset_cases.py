@@ -373,10 +373,10 @@ def removed_offsets_stay_away(s: Script) -> None:
 # Offsets are deleted for topics that no member reads; an absent static member still reads its own.
 
 _OFFSET_DELETE = (("OffsetDelete", 0),)
-_OWN = (("range", subscription("own")),)
+OWN = (("range", subscription("own")),)
 _MISSING = (("range", subscription("missing-t")),)
-_OTHER = (("range", subscription("other")),)
-_RESETS = ("delete-topics",)
+OTHER = (("range", subscription("other")),)
+OWN_TOPIC = ("delete-topics",)
 """Cases with a topic of their own, which subscriptions name, need a target that can have one."""
 
 
@@ -464,7 +464,7 @@ def missing_topic_of_members(s: Script) -> None:
 @case("OFFSET-DELETE-UNSUBSCRIBED", "COMMIT-STABLE", "FETCH-ANYBODY", apis=_OFFSET_DELETE)
 def topic_that_no_member_reads(s: Script) -> None:
     """The members read another topic, so an offset of an earlier subscription goes."""
-    s.stable("a", protocols=_OTHER)
+    s.stable("a", protocols=OTHER)
     s.commit("a", offset=5)
     s.delete_offsets("t")
     s.fetch("a")
@@ -474,11 +474,11 @@ def topic_that_no_member_reads(s: Script) -> None:
 @case("OFFSET-DELETE-UNSUBSCRIBED", apis=_OFFSET_DELETE)
 def members_that_read_another_topic_in_each_state(s: Script) -> None:
     """Nobody reads the topic: its offset goes, also while the group rebalances."""
-    s.completing("a", protocols=_OTHER)
+    s.completing("a", protocols=OTHER)
     s.delete_offsets("t")
     s.synced("a")
     s.delete_offsets("t")
-    s.enter("b", protocols=_OTHER)
+    s.enter("b", protocols=OTHER)
     s.settle()
     s.delete_offsets("t")
 
@@ -508,17 +508,17 @@ def stable_group_of_no_consumers(s: Script) -> None:
     "COMMIT-STABLE",
     "FETCH-ANYBODY",
     apis=_OFFSET_DELETE,
-    features=_RESETS,
+    features=OWN_TOPIC,
 )
 def topic_that_a_member_reads(s: Script) -> None:
     """An offset of a topic that a member reads stays, in each state."""
-    s.completing("a", protocols=_OWN)
+    s.completing("a", protocols=OWN)
     s.delete_offsets("own")
     s.synced("a")
     s.commit("a", topic="own", offset=5)
     s.delete_offsets("own")
     s.fetch("a", topic="own")
-    s.enter("b", protocols=_OWN)
+    s.enter("b", protocols=OWN)
     s.settle()
     s.delete_offsets("own")
 
@@ -528,15 +528,15 @@ def topic_that_a_member_reads(s: Script) -> None:
     "JOIN-STATIC-EMPTY-STABLE",
     "FETCH-ANYBODY",
     apis=_OFFSET_DELETE,
-    features=_RESETS,
+    features=OWN_TOPIC,
 )
 def topic_that_an_absent_static_member_reads(s: Script) -> None:
     """An absent static member still reads its topic: it finds its offset when it is back."""
-    s.stable("A1", protocols=_OWN)
+    s.stable("A1", protocols=OWN)
     s.commit("A1", topic="own", offset=5)
     s.disconnect("A1")
     s.delete_offsets("own")
-    s.join("A2", protocols=_OWN, wait=True)
+    s.join("A2", protocols=OWN, wait=True)
     s.fetch("A2", topic="own")
 
 
@@ -546,12 +546,12 @@ def topic_that_an_absent_static_member_reads(s: Script) -> None:
     "OFFSET-DELETE-LAST",
     "FETCH-ANYBODY",
     apis=_OFFSET_DELETE,
-    features=_RESETS,
+    features=OWN_TOPIC,
 )
 def topic_of_a_static_member_whose_session_ended(s: Script) -> None:
     """An absent static member that expired reads no topic any more."""
     s.says("A1", session=Ms("short session"))
-    s.stable("A1", protocols=_OWN)
+    s.stable("A1", protocols=OWN)
     s.commit("A1", topic="own", offset=5)
     s.disconnect("A1")
     s.delete_offsets("own")
@@ -564,13 +564,13 @@ def topic_of_a_static_member_whose_session_ended(s: Script) -> None:
     "OFFSET-DELETE-SUBSCRIBED",
     "JOIN-STATIC-EMPTY-STABLE",
     apis=_OFFSET_DELETE,
-    features=_RESETS,
+    features=OWN_TOPIC,
 )
 def topic_of_a_static_member_that_reads_another_now(s: Script) -> None:
     """A restart is no new generation, so the group still reads what its generation read."""
-    s.stable("A1", protocols=_OWN)
+    s.stable("A1", protocols=OWN)
     s.commit("A1", topic="own", offset=5)
-    s.join("A2", protocols=_OTHER, wait=True)
+    s.join("A2", protocols=OTHER, wait=True)
     s.delete_offsets("own")
     s.fetch("A2", topic="own")
 
@@ -579,11 +579,11 @@ def topic_of_a_static_member_that_reads_another_now(s: Script) -> None:
     "OFFSET-DELETE-SUBSCRIBED",
     "FAILOVER-STABLE",
     apis=_OFFSET_DELETE,
-    features=(*_RESETS, "restart"),
+    features=(*OWN_TOPIC, "restart"),
 )
 def topic_of_a_static_member_after_a_failover(s: Script) -> None:
     """The next coordinator knows from the stored members what they read."""
-    s.stable("A1", protocols=_OWN)
+    s.stable("A1", protocols=OWN)
     s.commit("A1", topic="own", offset=5)
     s.restart()
     s.delete_offsets("own")
@@ -595,15 +595,15 @@ def topic_of_a_static_member_after_a_failover(s: Script) -> None:
     "OFFSET-DELETE-UNSUBSCRIBED",
     "JOIN-PHASE-ALL-JOINED",
     apis=_OFFSET_DELETE,
-    features=_RESETS,
+    features=OWN_TOPIC,
 )
 def subscriptions_while_a_rebalance_is_prepared(s: Script) -> None:
     """While members join, what the last generation read counts, and not what a newcomer reads."""
-    s.stable("A1", protocols=_OTHER)
-    s.enter("B1", protocols=_OWN)
+    s.stable("A1", protocols=OTHER)
+    s.enter("B1", protocols=OWN)
     s.settle()
     s.delete_offsets("own")
-    s.join("A1", protocols=_OTHER)
+    s.join("A1", protocols=OTHER)
     s.wait("A1", "B1")
     s.delete_offsets("own")
 

@@ -6,33 +6,31 @@ static one that is away.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from fencepost.conformance.cases.case_registry import Registry
-from fencepost.conformance.cases.offset_cases import commit_by_hand
-from fencepost.conformance.cases.script import Script, subscription
+from fencepost.conformance.cases.limits import CLEANED
+from fencepost.conformance.cases.offset_cases import OTHER, OWN, OWN_TOPIC, commit_by_hand
+from fencepost.conformance.cases.script import Script
 from fencepost.model.plans.steps import Ms
 
 CASES = Registry()
-case = CASES.case
+_LAST = 4
+"""The last version of OffsetCommit that carries a retention."""
+case = partial(CASES.case, apis=(("OffsetCommit", _LAST),), config=CLEANED)
 
-_READ = (("range", subscription("own")),)
-_OTHER = (("range", subscription("other")),)
-_OWN_TOPIC = ("delete-topics",)
-"""Cases with a topic of their own, which subscriptions name, need a target that can have one."""
-_RETAINED = (("OffsetCommit", 4),)
-_CLEANED = {"offsets.retention.check.interval.ms": 50}
 _OVER_MS, _LONG_MS = 1, 600_000
 
 
 def commit_for(s: Script, who: str, ms: int, *, offset: int, **fields: Any) -> None:
     """Commit as a member, with a retention in ms; these versions name no instance."""
-    s.commit(who, offset=offset, retention_time_ms=ms, at_most=4, instance=None, **fields)
+    s.commit(who, offset=offset, retention_time_ms=ms, at_most=_LAST, instance=None, **fields)
 
 
 def nobody_commits_for(s: Script, ms: int, *, offset: int, **fields: Any) -> None:
     """Commit as an administrator's tool does, with a retention in ms."""
-    commit_by_hand(s, offset, retention_time_ms=ms, at_most=4, **fields)
+    commit_by_hand(s, offset, retention_time_ms=ms, at_most=_LAST, **fields)
 
 
 def passes(s: Script) -> None:
@@ -40,7 +38,7 @@ def passes(s: Script) -> None:
     s.pause("short rebalance")
 
 
-@case("RETENTION-EMPTY", "FETCH-ANYBODY", apis=_RETAINED, config=_CLEANED)
+@case("RETENTION-EMPTY", "FETCH-ANYBODY")
 def retention_of_no_members(s: Script) -> None:
     """What nobody's commit stored goes when its retention is over, and not before."""
     nobody_commits_for(s, _LONG_MS, offset=5)
@@ -50,7 +48,7 @@ def retention_of_no_members(s: Script) -> None:
     s.fetch("admin", partitions=(0, 1))
 
 
-@case("COMMIT-EMPTY-GROUP", "FETCH-ANYBODY", apis=_RETAINED, config=_CLEANED)
+@case("COMMIT-EMPTY-GROUP", "FETCH-ANYBODY")
 def later_commit_without_a_retention(s: Script) -> None:
     """A later commit is kept as it asks, whatever an earlier one asked."""
     s.stable("A1")
@@ -62,7 +60,7 @@ def later_commit_without_a_retention(s: Script) -> None:
     s.describe()
 
 
-@case("RETENTION-EMPTY", "COMMIT-STABLE", "FETCH-ANYBODY", apis=_RETAINED, config=_CLEANED)
+@case("RETENTION-EMPTY", "COMMIT-STABLE", "FETCH-ANYBODY")
 def retention_of_a_group_that_everybody_left(s: Script) -> None:
     """When everybody left, what is still retained stays, and keeps the group."""
     s.stable("A1")
@@ -74,87 +72,52 @@ def retention_of_a_group_that_everybody_left(s: Script) -> None:
     s.describe()
 
 
-@case(
-    "RETENTION-SUBSCRIBED",
-    "COMMIT-STABLE",
-    "FETCH-ANYBODY",
-    apis=_RETAINED,
-    features=_OWN_TOPIC,
-    config=_CLEANED,
-)
+@case("RETENTION-SUBSCRIBED", "COMMIT-STABLE", "FETCH-ANYBODY", features=OWN_TOPIC)
 def retention_of_a_topic_that_a_member_reads(s: Script) -> None:
     """The offset of a topic that a member reads stays, however long ago its retention ended."""
-    s.stable("a", protocols=_READ)
+    s.stable("a", protocols=OWN)
     commit_for(s, "a", _OVER_MS, offset=5, topic="own")
     passes(s)
     s.fetch("a", topic="own")
     s.beat("a")
 
 
-@case(
-    "RETENTION-SUBSCRIBED",
-    "JOIN-STATIC-EMPTY-STABLE",
-    "FETCH-ANYBODY",
-    apis=_RETAINED,
-    features=_OWN_TOPIC,
-    config=_CLEANED,
-)
+@case("RETENTION-SUBSCRIBED", "JOIN-STATIC-EMPTY-STABLE", "FETCH-ANYBODY", features=OWN_TOPIC)
 def retention_while_a_static_member_is_away(s: Script) -> None:
     """An absent static member still reads its topic: it finds its offset when it is back."""
-    s.stable("A1", protocols=_READ)
+    s.stable("A1", protocols=OWN)
     commit_for(s, "A1", _OVER_MS, offset=5, topic="own")
     s.disconnect("A1")
     passes(s)
-    s.join("A2", protocols=_READ, wait=True)
+    s.join("A2", protocols=OWN, wait=True)
     s.fetch("A2", topic="own")
 
 
-@case(
-    "RETENTION-SUBSCRIBED",
-    "JOIN-STATIC-EMPTY-STABLE",
-    "FETCH-ANYBODY",
-    apis=_RETAINED,
-    features=_OWN_TOPIC,
-    config=_CLEANED,
-)
+@case("RETENTION-SUBSCRIBED", "JOIN-STATIC-EMPTY-STABLE", "FETCH-ANYBODY", features=OWN_TOPIC)
 def retention_when_a_restart_reads_another_topic(s: Script) -> None:
     """A restart is no new generation, so what its generation read stays."""
-    s.stable("A1", protocols=_READ)
+    s.stable("A1", protocols=OWN)
     commit_for(s, "A1", _OVER_MS, offset=5, topic="own")
-    s.join("A2", protocols=_OTHER, wait=True)
+    s.join("A2", protocols=OTHER, wait=True)
     passes(s)
     s.fetch("A2", topic="own")
 
 
-@case(
-    "RETENTION-SUBSCRIBED",
-    "FAILOVER-STABLE",
-    "FETCH-ANYBODY",
-    apis=_RETAINED,
-    features=(*_OWN_TOPIC, "restart"),
-    config=_CLEANED,
-)
+@case("RETENTION-SUBSCRIBED", "FAILOVER-STABLE", "FETCH-ANYBODY", features=(*OWN_TOPIC, "restart"))
 def retention_after_a_failover(s: Script) -> None:
     """The next coordinator knows from the stored members what they read."""
-    s.stable("A1", protocols=_READ)
+    s.stable("A1", protocols=OWN)
     commit_for(s, "A1", _OVER_MS, offset=5, topic="own")
     s.restart()
     passes(s)
     s.fetch("A1", topic="own")
 
 
-@case(
-    "SESSION-EXPIRED",
-    "RETENTION-EMPTY",
-    "FETCH-ANYBODY",
-    apis=_RETAINED,
-    features=_OWN_TOPIC,
-    config=_CLEANED,
-)
+@case("SESSION-EXPIRED", "RETENTION-EMPTY", "FETCH-ANYBODY", features=OWN_TOPIC)
 def retention_when_the_session_of_a_static_member_ended(s: Script) -> None:
     """Once the absent static member is removed, only what is retained is still there."""
     s.says("A1", session=Ms("short session"))
-    s.stable("A1", protocols=_READ)
+    s.stable("A1", protocols=OWN)
     commit_for(s, "A1", _OVER_MS, offset=5, topic="own")
     s.commit("A1", offset=6)
     s.disconnect("A1")
@@ -164,16 +127,10 @@ def retention_when_the_session_of_a_static_member_ended(s: Script) -> None:
     s.fetch("admin")
 
 
-@case(
-    "RETENTION-UNSUBSCRIBED",
-    "COMMIT-STABLE",
-    "FETCH-ANYBODY",
-    apis=_RETAINED,
-    config=_CLEANED,
-)
+@case("RETENTION-UNSUBSCRIBED", "COMMIT-STABLE", "FETCH-ANYBODY")
 def retention_of_a_topic_that_no_member_reads(s: Script) -> None:
     """The members read another topic, so an offset goes when its retention is over, not before."""
-    s.stable("a", protocols=_OTHER)
+    s.stable("a", protocols=OTHER)
     commit_for(s, "a", _OVER_MS, offset=5, metadata=("", ""))
     commit_for(s, "a", _LONG_MS, offset=6)
     passes(s)
@@ -186,30 +143,28 @@ def retention_of_a_topic_that_no_member_reads(s: Script) -> None:
     "COMMIT-PREPARING",
     "JOIN-PHASE-ALL-JOINED",
     "FETCH-ANYBODY",
-    apis=_RETAINED,
-    features=_OWN_TOPIC,
-    config=_CLEANED,
+    features=OWN_TOPIC,
 )
 def retention_while_a_group_rebalances(s: Script) -> None:
     """While a group rebalances nobody knows what it will read, so all offsets stay (KAFKA-13636).
 
     What is committed meanwhile is there until the rebalance is over.
     """
-    s.stable("a", "b", protocols=_READ)
-    s.enter("n", protocols=_READ, settle=True)
+    s.stable("a", "b", protocols=OWN)
+    s.enter("n", protocols=OWN, settle=True)
     s.pause()
     commit_for(s, "a", _OVER_MS, offset=5)
     commit_for(s, "b", _OVER_MS, offset=6, topic="own")
     passes(s)
     s.fetch("a")
     s.fetch("b", topic="own")
-    s.join("a", "b", protocols=_READ, wait=("a", "b", "n"))
+    s.join("a", "b", protocols=OWN, wait=("a", "b", "n"))
     passes(s)
     s.fetch("a")
     s.fetch("b", topic="own")
 
 
-@case("RETENTION-TYPE", "FETCH-ANYBODY", apis=_RETAINED, config=_CLEANED)
+@case("RETENTION-TYPE", "FETCH-ANYBODY")
 def retention_of_members_that_are_no_consumers(s: Script) -> None:
     """Nobody knows what members of another protocol type read, so no offset goes."""
     s.completing("a", protocol_type="connect")
