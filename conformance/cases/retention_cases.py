@@ -40,7 +40,7 @@ def passes(s: Script) -> None:
 
 @case("RETENTION-EMPTY", "FETCH-ANYBODY")
 def retention_of_no_members(s: Script) -> None:
-    """What nobody's commit stored goes when its retention is over, and not before."""
+    """An offset that no member committed goes when its retention is over, and not before."""
     nobody_commits_for(s, _LONG_MS, offset=5)
     nobody_commits_for(s, _OVER_MS, offset=6, metadata=("", ""))
     nobody_commits_for(s, _LONG_MS, offset=7)
@@ -62,7 +62,7 @@ def later_commit_without_a_retention(s: Script) -> None:
 
 @case("RETENTION-EMPTY", "COMMIT-STABLE", "FETCH-ANYBODY")
 def retention_of_a_group_that_everybody_left(s: Script) -> None:
-    """When everybody left, what is still retained stays, and keeps the group."""
+    """An offset that is still retained stays when everybody left, and keeps the group."""
     s.stable("A1")
     commit_for(s, "A1", _LONG_MS, offset=5, metadata=("", ""))
     commit_for(s, "A1", _OVER_MS, offset=6)
@@ -115,7 +115,7 @@ def retention_after_a_failover(s: Script) -> None:
 
 @case("SESSION-EXPIRED", "RETENTION-EMPTY", "FETCH-ANYBODY", features=OWN_TOPIC)
 def retention_when_the_session_of_a_static_member_ended(s: Script) -> None:
-    """Once the absent static member is removed, only what is retained is still there."""
+    """An offset goes once the absent static member is removed, unless it is still retained."""
     s.says("A1", session=Ms("short session"))
     s.stable("A1", protocols=OWN)
     commit_for(s, "A1", _OVER_MS, offset=5, topic="own")
@@ -148,7 +148,7 @@ def retention_of_a_topic_that_no_member_reads(s: Script) -> None:
 def retention_while_a_group_rebalances(s: Script) -> None:
     """While a group rebalances nobody knows what it will read, so all offsets stay (KAFKA-13636).
 
-    What is committed meanwhile is there until the rebalance is over.
+    An offset that is committed meanwhile is there until the rebalance is over.
     """
     s.stable("a", "b", protocols=OWN)
     s.enter("n", protocols=OWN, settle=True)

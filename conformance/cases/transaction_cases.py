@@ -360,7 +360,7 @@ def anybody_transacts_without_a_group(s: Script) -> None:
 
 @case("TXN-COMMIT-NO-MEMBERS", "FETCH-ANYBODY", apis=_TXN)
 def anybody_transacts_in_an_empty_group(s: Script) -> None:
-    """The same where everybody left, also for an id that was handed out and not used."""
+    """A group that everybody left takes transactions of anybody, also of an id not used yet."""
     s.stable("a")
     s.leave("a")
     transact_by_hand(s, 4)
@@ -392,7 +392,7 @@ def member_transacts_for_no_group_name(s: Script) -> None:
 
 @case("TXN-COMMIT-INSTANCE-UNMAPPED", "FETCH-ANYBODY", apis=_TXN)
 def transaction_of_a_later_generation_for_an_instance_that_nobody_holds(s: Script) -> None:
-    """Who speaks for an instance without a holder is unknown, whatever the generation."""
+    """A member that speaks for an instance without a holder is unknown in any generation."""
     s.stable("a")
     s.transact("a", offset=4)
     s.transact("a", offset=5, instance="X", generation=GenerationOf("a", plus=1))
@@ -472,7 +472,7 @@ def metadata_too_long_in_a_transaction_of_a_rebalance(s: Script) -> None:
     config=RECORD_SETTING,
 )
 def transaction_too_large_in_a_rebalance(s: Script) -> None:
-    """What can't be written is refused of dynamic members, too, and while they rebalance."""
+    """A record that can't be written is refused of dynamic members, too, and in a rebalance."""
     s.preparing("a", "b")
     s.pause()
     s.transact("a", offset=3)
@@ -485,7 +485,7 @@ def transaction_too_large_in_a_rebalance(s: Script) -> None:
 
 @case("TXN-COMMIT-OUTSIDE-TOO-LARGE", "FETCH-ANYBODY", apis=_OLD, config=RECORD_SETTING)
 def transaction_too_large_before_members_were_named(s: Script) -> None:
-    """In each old version what can't be written is refused."""
+    """A record that can't be written is refused in each old version."""
     for version in range(3):
         transact_by_hand(s, 4, metadata=("", "m" * PADDING), at_most=version)
     s.fetch("admin", partitions=(0, 1))
