@@ -606,17 +606,17 @@ def unmet_need(case: Plan, hello: Hello, config: Config) -> str | None:
         if config.get(key) != value:
             return f"{key}={value} (it is {config.get(key)})"
     longest = config.get("group.max.session.timeout.ms")
-    if longest is not None and longest in _sessions_refused(case):
+    if longest == TOO_LONG_MS and _exceeds_longest_session(case):
         return f"a session timeout above group.max.session.timeout.ms (it is {longest})"
     return None
 
 
-def _sessions_refused(case: Plan) -> set[Any]:
-    """Return the session timeouts of its joins, if the case is about those that are refused.
+def _exceeds_longest_session(case: Plan) -> bool:
+    """Tell if a case has a join refused for the longest session timeout that a request can say.
 
-    The longest that a request can say is above no maximum of that length.
+    It is above no maximum of that length.
     """
-    if "JOIN-SESSION-TIMEOUT-INVALID" not in case.rules:
-        return set()
     joins = (s for s in case.steps if isinstance(s, Request) and s.api == "JoinGroup")
-    return {join.fields.get("session_timeout_ms") for join in joins} & {TOO_LONG_MS}
+    return "JOIN-SESSION-TIMEOUT-INVALID" in case.rules and any(
+        join.fields.get("session_timeout_ms") == TOO_LONG_MS for join in joins
+    )

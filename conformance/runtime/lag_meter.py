@@ -233,10 +233,12 @@ class LagMeter:
     async def hears(self, within_s: float) -> None:
         """Wait until a request is answered or fails, but no longer than this many seconds."""
         begun = time.monotonic()
-        await _comes_true(
-            lambda: self.has_answered_since(begun) or (self.lost and self.lost[-1][1] > begun),
-            within_s,
-        )
+
+        def was_heard() -> bool:
+            has_failed = bool(self.lost) and self.lost[-1][1] > begun
+            return has_failed or self.has_answered_since(begun)
+
+        await _comes_true(was_heard, within_s)
 
     async def calms_down(self, lag_ms: int, within_s: float) -> bool:
         """Wait until the lag was no more than this many ms for a while; False: not in this time."""
@@ -251,7 +253,7 @@ class LagMeter:
         return any(down <= ended and up >= began for down, up in self.outages)
 
 
-async def _comes_true(holds: Callable[[], object], within_s: float) -> bool:
+async def _comes_true(holds: Callable[[], bool], within_s: float) -> bool:
     """Wait until this holds; False: it didn't in this many seconds."""
     limit = time.monotonic() + within_s
     while not holds():
