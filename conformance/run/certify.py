@@ -399,6 +399,7 @@ class OpenTarget:
         self.hello = hello
         self.config = config
         self.lag_ms = 0 if control is None else control.lag_ms
+        self._times = times_for(self.config, lag_ms=self.lag_ms, session_ms=target.hints.session_ms)
         self.options = options
         self._control = control
         self.controls = controls
@@ -424,16 +425,15 @@ class OpenTarget:
         """Run cases; return results in the catalogue's order.  Raises TargetUnavailableError."""
         entries = list(entries)
         plans = {entry.id: self._plan(entry, self.config) for entry in entries}
-        times = times_for(self.config, lag_ms=self.lag_ms, session_ms=self._target.hints.session_ms)
 
         def urgency(entry: Entry) -> tuple[bool, int]:
             plan = plans[entry.id]
-            return plan.restarts, pauses_ms(plan, times)
+            return plan.restarts, pauses_ms(plan, self._times)
 
         # A failover begins when all its cases wait for it, so these come before the longest.
-        in_turn = sorted(entries, key=urgency, reverse=True)
+        urgent_first = sorted(entries, key=urgency, reverse=True)
         # What may end the one broker there is comes after all else, and one by one.
-        risky = [e for e in in_turn if plans[e.id].isolated and self._shares_end]
+        risky = [e for e in urgent_first if plans[e.id].isolated and self._shares_end]
         async with asyncio.TaskGroup() as group:
             if isinstance(self._target, Configurable):
                 needs = [
@@ -444,7 +444,7 @@ class OpenTarget:
                 group.create_task(self._target.prepare(needs))  # cases begin when theirs is up
             cases = {
                 entry.id: group.create_task(self._case(entry))
-                for entry in in_turn
+                for entry in urgent_first
                 if entry not in risky
             }
         done = {entry_id: case.result() for entry_id, case in cases.items()}
@@ -489,7 +489,7 @@ class OpenTarget:
         """
         async with self._places:
             await self._turns.turn(at_once=has_turn or self._control is None)
-            result = await self._attempt(
+            result = await self._once(
                 as_entry(case), case, self.set_ups.usual, known_lag_ms=known_lag_ms
             )
             return await self._grade(result)
@@ -599,8 +599,7 @@ class OpenTarget:
 
         A short one has its repeats soon enough after a failure.
         """
-        times = times_for(self.config, lag_ms=self.lag_ms, session_ms=self._target.hints.session_ms)
-        is_long = pauses_ms(case, times) > _LONG_MS
+        is_long = pauses_ms(case, self._times) > _LONG_MS
         return case.id in self._listed.late or (is_long and self._listed.may_cover(case.id))
 
     def _unhidden(self, entry: Entry, result: CaseResult) -> CaseResult:
@@ -659,10 +658,16 @@ class OpenTarget:
     async def _attempt(
         self, entry: Entry, case: Plan, way: SetUp, *, last: bool = False, known_lag_ms: int = 0
     ) -> CaseResult:
+        """Try a case of `run` once; written cases are not noted, as a search tries any number."""
+        with self.end.under_way(case.id):
+            return await self._once(entry, case, way, last=last, known_lag_ms=known_lag_ms)
+
+    async def _once(
+        self, entry: Entry, case: Plan, way: SetUp, *, last: bool = False, known_lag_ms: int = 0
+    ) -> CaseResult:
         """Run and judge a case once, and time that."""
         began = time.monotonic()
-        with self.end.under_way(case.id):
-            result = await self._run(entry, case, way, last=last, known_lag_ms=known_lag_ms)
+        result = await self._run(entry, case, way, last=last, known_lag_ms=known_lag_ms)
         return replace(result, seconds=time.monotonic() - began)
 
     async def _run(
