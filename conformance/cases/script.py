@@ -98,8 +98,15 @@ ROUNDROBIN = (("roundrobin", subscription("t")),)
 STICKY = (("sticky", subscription("t")),)
 BOTH = (*RANGE, *ROUNDROBIN)
 
-_OLDER_JOIN, _OLDER_SYNC = 5, 3
-"""The first versions in which a member can name its instance."""
+INSTANCE_SINCE = {
+    "JoinGroup": 5,
+    "SyncGroup": 3,
+    "Heartbeat": 3,
+    "LeaveGroup": 3,
+    "OffsetCommit": 7,
+}
+"""The first versions in which a member can name its instance (KIP-345)."""
+_OLDER_JOIN, _OLDER_SYNC = INSTANCE_SINCE["JoinGroup"], INSTANCE_SINCE["SyncGroup"]
 
 TOO_LONG_MS = 2**31 - 1
 """A session timeout above any broker's maximum."""

@@ -29,9 +29,9 @@ from functools import partial
 from typing import Any
 
 from fencepost.conformance.cases.case_registry import Entry, as_entry
-from fencepost.conformance.cases.script import SetUp
+from fencepost.conformance.cases.script import INSTANCE_SINCE, SetUp
 from fencepost.conformance.run.attempts import FurtherAttempts, RunningAttempts
-from fencepost.conformance.run.end_of_target import EndOfTarget
+from fencepost.conformance.run.end_of_target import TARGET_FAILED, EndOfTarget
 from fencepost.conformance.run.going_on import may_go_on, onward, remark_of, reported
 from fencepost.conformance.run.latency_monitor import (
     CONTROL_APIS,
@@ -170,7 +170,7 @@ def failed(case: Plan, error: CoordinatorFailure) -> CaseResult:
         message = f"{error}; that is no request of the group protocol, so no rule is judged by it"
         return CaseResult(case, Outcome.UNKNOWN, case.level, message)
     message = f"the target failed: {error}"
-    return CaseResult(case, Outcome.FAIL, case.level, message, "the target failed")
+    return CaseResult(case, Outcome.FAIL, case.level, message, TARGET_FAILED)
 
 
 Scope = Callable[[str], AbstractAsyncContextManager[AsyncCoordinator]]
@@ -368,17 +368,13 @@ async def certify(
         )
 
 
-_INSTANCES_SINCE = 5
-"""The first JoinGroup in which a member can name its instance (KIP-345)."""
-
-
 def _without_instances(hello: Hello) -> tuple[str, ...]:
     """Say that nothing of static membership is judged on a target that can't be told of it."""
-    versions = hello.versions("JoinGroup")
-    if not versions or versions[-1] >= _INSTANCES_SINCE:
+    versions, since = hello.versions("JoinGroup"), INSTANCE_SINCE["JoinGroup"]
+    if not versions or versions[-1] >= since:
         return ()
     why = f"JoinGroup works up to version {versions[-1]}, and names an instance from version"
-    return (f"static membership and fencing are not judged: {why} {_INSTANCES_SINCE} on",)
+    return (f"static membership and fencing are not judged: {why} {since} on",)
 
 
 class OpenTarget:

@@ -23,6 +23,9 @@ from fencepost.conformance.runtime.lag_meter import LagMeter
 from fencepost.model.history.words import plural
 from fencepost.properties.judging.outcome import CaseResult, Outcome
 
+TARGET_FAILED = "the target failed"
+"""Signature of a failure that is no answer."""
+
 GONE_S = 20.0
 """Seconds without any answer after which a target is gone."""
 
@@ -95,7 +98,7 @@ class EndOfTarget:
             Outcome.FAIL,
             result.case.level,
             message,
-            "the target failed",
+            TARGET_FAILED,
             attempts=result.attempts,
             seconds=result.seconds,
         )

@@ -32,7 +32,14 @@ from typing import Any, Self
 from hypothesis import HealthCheck, Phase, event, given, seed, settings, target
 
 from fencepost.conformance.cases.case_registry import Entry
-from fencepost.conformance.cases.script import BOTH, RANGE, RENEWED, ROUNDROBIN, Script
+from fencepost.conformance.cases.script import (
+    BOTH,
+    INSTANCE_SINCE,
+    RANGE,
+    RENEWED,
+    ROUNDROBIN,
+    Script,
+)
 from fencepost.conformance.run.certify import OpenTarget, Options, open_target
 from fencepost.conformance.run.replay import sound_trace
 from fencepost.conformance.targets.target import Target
@@ -67,8 +74,6 @@ from fencepost.properties.stateful.strategies import (
 )
 from fencepost.traces.files.trace_file import TraceFile
 
-_INSTANCE_SINCE = {"JoinGroup": 5, "SyncGroup": 3, "Heartbeat": 3, "LeaveGroup": 3}
-_INSTANCE_SINCE["OffsetCommit"] = 7
 _OLDER = {"JoinGroup": 5, "SyncGroup": 3, "Heartbeat": 3, "OffsetCommit": 7, "LeaveGroup": 2}
 _OLDER_DYNAMIC = {"JoinGroup": 3, "SyncGroup": 2, "Heartbeat": 2, "OffsetCommit": 2}
 _API = {
@@ -218,7 +223,7 @@ class _CaseWriter:
         if api == "LeaveGroup":
             return self.leaving(move, who, group, version)
         says: dict[str, Any] = {"member_id": self.member_id(move, who), "group": group}
-        carries = version >= _INSTANCE_SINCE[api] and move.odd != "dynamic"
+        carries = version >= INSTANCE_SINCE[api] and move.odd != "dynamic"
         mine = _NOBODYS if move.odd == "claims" else instance_of(who)
         says["instance"] = mine if carries else None
         if api == "JoinGroup":
@@ -236,7 +241,7 @@ class _CaseWriter:
         return dict(_fields_in(scratch))
 
     def leaving(self, move: Move, who: str, group: str, version: int) -> dict[str, Any] | None:
-        if version < _INSTANCE_SINCE["LeaveGroup"]:
+        if version < INSTANCE_SINCE["LeaveGroup"]:
             if move.do != "leave":
                 return None
             return {"group_id": group, "member_id": self.member_id(move, who)}
