@@ -67,7 +67,8 @@ def audit_logs_command(
     second run does what is missing.
     """
     with engine_of(engine, master) as running:
-        from fencepost.traces.pipeline.logs.part_audit import LogAudit, audit_logs  # noqa: PLC0415
+        from fencepost.traces.pipeline.logs.audit_plan import LogAudit  # noqa: PLC0415
+        from fencepost.traces.pipeline.logs.part_audit import audit_logs  # noqa: PLC0415
         from fencepost.traces.pipeline.storage.location import Place  # noqa: PLC0415
 
         try:
@@ -174,7 +175,8 @@ def metrics_command(folder: str, engine: str, master: str | None, *, as_json: bo
             )
         except ImportError as error:
             raise TargetUnavailableError(f"{error}: {pip_install('corpus')}") from error
-        from fencepost.traces.pipeline.logs.part_audit import LogAudit, recorded_totals  # noqa: PLC0415
+        from fencepost.traces.pipeline.logs.audit_plan import LogAudit  # noqa: PLC0415
+        from fencepost.traces.pipeline.logs.part_audit import recorded_totals  # noqa: PLC0415
         from fencepost.traces.pipeline.storage.location import Place  # noqa: PLC0415
 
         audit = LogAudit.read(Place(folder))

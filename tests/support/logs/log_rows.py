@@ -15,7 +15,7 @@ from fencepost.traces.audit.log_audit import audit_log
 from fencepost.traces.audit.server_log_audit import UNJUDGED, audit_server_log
 from fencepost.traces.logs.request_log import RequestLog
 from fencepost.traces.logs.server_log import LogKind, ServerLog
-from fencepost.traces.pipeline.logs.part_audit import LogAudit
+from fencepost.traces.pipeline.logs.audit_plan import LogAudit
 from fencepost.traces.pipeline.logs.part_tables import figures_row, json_text, part_table
 from fencepost.traces.pipeline.storage.log_tables import TABLES
 

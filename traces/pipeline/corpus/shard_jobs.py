@@ -228,7 +228,7 @@ class GenerateJob:
             rows = [trace_row(name, seed, trace) for trace in shard.traces]
             table = pa.Table.from_pylist(rows, schema=TRACES)
         self.corpus.place.write(f"{TRACES_FOLDER}/{shard.file}", table)
-        return _done(number, len(table))
+        return done_table(number, len(table))
 
 
 @dataclass(frozen=True)
@@ -250,7 +250,7 @@ class CheckJob:
         with unwatched():
             judged = checked(self.corpus.table(shard), checker(self.judge).row)
         self.corpus.place.write(f"{self.folder}/{shard.file}", judged)
-        return _done(number, len(judged))
+        return done_table(number, len(judged))
 
 
 def verdicts_folder(judge: str) -> str:
@@ -274,7 +274,8 @@ def rows_of(table: pa.Table) -> Iterator[dict[str, Any]]:
         yield from batch.to_pylist()
 
 
-def _done(number: int, rows: int) -> pa.Table:
+def done_table(number: int, rows: int) -> pa.Table:
+    """Return the result of a job that wrote its rows to a file."""
     return pa.Table.from_pylist([{"shard": number, "rows": rows}], schema=DONE)
 
 

@@ -33,7 +33,7 @@ from fencepost.traces.operations.problem_words import seconds
 from fencepost.traces.pages.html import page
 from fencepost.traces.pipeline.corpus.corpus import DONE
 from fencepost.traces.pipeline.corpus.shard_jobs import JobEngine, Merge
-from fencepost.traces.pipeline.logs.part_audit import LogAudit
+from fencepost.traces.pipeline.logs.audit_plan import LogAudit
 from fencepost.traces.pipeline.logs.part_tables import part_table
 from fencepost.traces.pipeline.storage.log_tables import table
 

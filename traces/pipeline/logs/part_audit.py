@@ -1,9 +1,5 @@
 """Audit logs in parts: files become tables, sorted by part, and parts become verdicts.
 
-`LogAudit` describes an audit: files, settings, number of parts.  A group belongs to one part, by
-its name alone, so any machine sends its lines to the same part.  `audit.json` holds the
-description, and logs that don't fit it are refused: a log that has grown is another log.
-
 The first half turns a log file into tables.  Each part has its own row groups in the file's table,
 in order of the lines, so auditing a part reads no other part.  A group with most of the lines is a
 long stream, and never a table in memory.  Facts about the rest of the log (connections, damaged
@@ -25,24 +21,18 @@ waits for one at the end.
 from __future__ import annotations
 
 import heapq
-import json
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
-from dataclasses import asdict, dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field
 from operator import itemgetter
 from pathlib import Path
-from typing import Annotated, Any, Self, TypeVar
-from zlib import crc32
+from typing import Any, TypeVar
 
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from fencepost.traces.audit.audit_results import EXPLAINED, UNKNOWN, GroupResult
-from fencepost.traces.audit.audit_settings import LogOptions
 from fencepost.traces.audit.log_audit import (
     DAMAGE,
     OUTCOMES,
@@ -54,176 +44,46 @@ from fencepost.traces.audit.log_audit import (
     parts,
 )
 from fencepost.traces.audit.server_log_audit import UNJUDGED
-from fencepost.traces.files.run_trace import tool_version
-from fencepost.traces.logs.log_files import LogFileError
 from fencepost.traces.logs.request_log import LoggedExchange, RequestLog
-from fencepost.traces.logs.server_log import UNDATED, UNREAD, LogKind, ServerLog, common_kind
+from fencepost.traces.logs.server_log import UNDATED, UNREAD, LogKind
 from fencepost.traces.operations.operator_report import OperatorAudit, expired_together
 from fencepost.traces.operations.operator_rows import Expiration, Failover
-from fencepost.traces.pipeline.corpus.corpus import DONE
-from fencepost.traces.pipeline.corpus.shard_jobs import JobEngine, unwatched
+from fencepost.traces.pipeline.corpus.shard_jobs import JobEngine
+from fencepost.traces.pipeline.logs.audit_plan import MANIFEST, AuditJob, LogAudit
 from fencepost.traces.pipeline.logs.part_tables import (
     PartReport,
+    RowBuffer,
+    RowsByPart,
     Tables,
     file_table,
     group_row,
     part_table,
+    rows_of_part,
     violation_row,
+    write_file_row,
 )
 from fencepost.traces.pipeline.logs.server_parts import (
     AuditServerPart,
     ReadServerLog,
-    others_rows,
+    beginnings,
     refuse_back,
 )
 from fencepost.traces.pipeline.storage.location import (
     CorpusError,
-    Manifest,
-    ManifestKind,
     Place,
-    manifest,
 )
 from fencepost.traces.pipeline.storage.log_tables import (
     CONNECTIONS,
     EXPIRED_TOGETHER,
-    FILES,
-    FORMAT,
     LINES,
     USES,
-    VERSION,
 )
 
-MANIFEST = "audit.json"
-_KIND = ManifestKind(
-    FORMAT, VERSION, "audit", "audit into another folder", "give a folder of `corpus audit`"
-)
-PARTS = 32
-"""The number of parts, so the most tasks of an audit."""
 
-
-@dataclass(frozen=True, slots=True)
-class LogFile:
-    """A file of a broker.  `path` is the same on every machine."""
-
-    path: str
-    broker: str
-    bytes: int
-
-    @property
-    def name(self) -> str:
-        """As places in it are named."""
-        return Path(self.path).name
-
-
-class _AuditManifest(Manifest, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The text of `audit.json`."""
-
-    files: tuple[LogFile, ...]
-    options: LogOptions
-    parts: Annotated[int, msgspec.Meta(ge=1, le=10_000)]
-    made_by: str
-    kind: LogKind = LogKind.REQUESTS
-
-
-@dataclass(frozen=True)
-class LogAudit:
-    """An audit: its files, and the place of its tables.
-
-    `files`: by broker, and of each broker in order; `parts`: their number; `made_by`: the version
-    of fencepost, since another one may judge otherwise; `kind`: of the files, request logs or
-    server.log.
-    """
-
-    place: Place
-    files: tuple[LogFile, ...]
-    options: LogOptions = field(default_factory=LogOptions)
-    parts: int = PARTS
-    made_by: str = field(default_factory=tool_version)
-    kind: LogKind = LogKind.REQUESTS
-
-    @classmethod
-    def of(
-        cls, place: Place, paths: list[Path], options: LogOptions, parts: int = PARTS
-    ) -> LogAudit:
-        """Plan an audit of these files.  Raises LogFileError and DatePatternError."""
-        resolved = [path.resolve() for path in paths]
-        kind = LogKind.REQUESTS
-        with suppress(LogFileError):  # a request log without a line of its own is one all the same
-            kind = common_kind(resolved)
-        reader = ServerLog if kind is LogKind.SERVER else RequestLog
-        log = reader(
-            resolved,
-            dates=options.dates(),
-            skew=dict(options.skew),
-            line_limit=options.line_limit,
-        )
-        files = tuple(
-            LogFile(str(path), broker, path.stat().st_size)
-            for broker, own in log.brokers.items()
-            for path in own
-        )
-        kept = LogKind.SERVER if kind is LogKind.SERVER else LogKind.REQUESTS
-        return cls(place, files, options, parts, kind=kept)
-
-    @cached_property
-    def numbers(self) -> dict[str, list[int]]:
-        """The numbers of each broker's files, in order."""
-        by_broker: dict[str, list[int]] = {}
-        for number, file in enumerate(self.files):
-            by_broker.setdefault(file.broker, []).append(number)
-        return by_broker
-
-    def part_of(self, group: object) -> int:
-        """Return which part a group belongs to."""
-        return crc32(str(group).encode()) % self.parts
-
-    def text(self) -> str:
-        """Return the text of `audit.json`."""
-        document = {
-            "format": FORMAT,
-            "version": VERSION,
-            "files": [asdict(file) for file in self.files],
-            "options": asdict(self.options),
-            "parts": self.parts,
-            "made_by": self.made_by,
-        }
-        if self.kind is not LogKind.REQUESTS:
-            document["kind"] = self.kind.value
-        return json.dumps(document, indent=1) + "\n"
-
-    @classmethod
-    def read(cls, place: Place) -> Self:
-        """Read the audit in a folder.  Raises CorpusError."""
-        text = place.read_text(MANIFEST)
-        if text is None:
-            raise CorpusError(f"{place} holds no {MANIFEST}; give a folder of `corpus audit`")
-        kept = manifest(text, place.full(MANIFEST), _KIND, _AuditManifest)
-        return cls(place, kept.files, kept.options, kept.parts, kept.made_by, kept.kind)
-
-
-_ROWS_AT_ONCE = 60_000
-"""The number of rows that are buffered before they are written."""
-_BYTES_AT_ONCE = 1 << 28
-"""Bytes of bodies to buffer, where lines are long."""
-
-Cells = tuple[Any, ...]
-_R = TypeVar("_R")
-
-
-@dataclass(frozen=True)
-class ReadLog:
+class ReadLog(AuditJob):
     """Reads a file of the audit into tables.  The one in `files` is written last."""
 
-    audit: LogAudit
-    schema = DONE
-
-    def __call__(self, number: int) -> pa.Table:
-        """Read the file; return its number and the number of its exchanges."""
-        with unwatched():
-            exchanges = self._read(number)
-        return pa.Table.from_pylist([{"shard": number, "rows": exchanges}], schema=DONE)
-
-    def _read(self, number: int) -> int:
+    def _work(self, number: int) -> int:
         audit, file = self.audit, self.audit.files[number]
         options, place = audit.options, audit.place
         skew = {b: ms for b, ms in options.skew.items() if b == file.broker}
@@ -244,7 +104,7 @@ class ReadLog:
             place.writing(file_table("lines", number), LINES) as to_lines,
             place.writing(file_table("uses", number), USES) as to_uses,
         ):
-            lines, uses = _Lines(to_lines, audit.parts), _Buffer(to_uses, USES)
+            lines, uses = RowsByPart(to_lines, LINES, audit.parts), RowBuffer(to_uses, USES)
             for exchange in log.of_file(file.broker, Path(file.path)):
                 count += 1
                 if first_ms is None:
@@ -261,33 +121,28 @@ class ReadLog:
                     until_ms = exchange.answered_ms
                 for group, part in _groups(exchange):
                     if not only or group in only:
-                        lines.add(audit.part_of(group), until_ms, part)
+                        columns = part.columns()
+                        row = (audit.part_of(group), part.line, until_ms, *columns)
+                        lines.add(row, len(columns[-1]) + len(columns[-2]))
             lines.flush()
             uses.flush()
         rows = [{"connection": name, "first_ms": ms} for name, ms in firsts.items()]
         place.write(
             file_table("connections", number), pa.Table.from_pylist(rows, schema=CONNECTIONS)
         )
-        skipped = log.skipped
-        row = {
-            "file": file.name,
-            "broker": file.broker,
-            "lines": skipped.lines,
-            "exchanges": count,
-            "from_ms": from_ms,
-            "until_ms": until_ms,
-            "skipped": [
-                {"reason": reason, "lines": lines_, "first": skipped.first[reason]}
-                for reason, lines_ in skipped.counts.items()
-            ],
-            "damaged": damaged,
-            "first_ms": first_ms,
-            "last_ms": broker.last_ms if count else None,
-            "pauses": pauses,
-            "parts": lines.counts,
-            "others": others_rows(log.other_groups, only),
-        }
-        place.write(file_table("files", number), pa.Table.from_pylist([row], schema=FILES))
+        write_file_row(
+            audit,
+            number,
+            log,
+            exchanges=count,
+            from_ms=from_ms,
+            until_ms=until_ms,
+            damaged=damaged,
+            first_ms=first_ms,
+            last_ms=broker.last_ms if count else None,
+            pauses=pauses,
+            parts=lines.counts,
+        )
         return count
 
 
@@ -301,54 +156,6 @@ def _groups(exchange: LoggedExchange) -> Iterator[tuple[object, LoggedExchange]]
         yield part.request_body["groups"][0], part
 
 
-class _Buffer:
-    """Rows on their way into a table."""
-
-    def __init__(self, writer: pq.ParquetWriter, schema: pa.Schema) -> None:
-        self._writer = writer
-        self._schema = schema
-        self._rows: list[Cells] = []
-
-    def add(self, row: Cells) -> None:
-        self._rows.append(row)
-        if len(self._rows) >= _ROWS_AT_ONCE:
-            self.flush()
-
-    def flush(self) -> None:
-        rows, self._rows = self._rows, []
-        if rows:
-            columns = zip(*rows, strict=True)
-            arrays = [pa.array(c, f.type) for c, f in zip(columns, self._schema, strict=True)]
-            self._writer.write_table(pa.table(arrays, schema=self._schema))
-
-
-class _Lines:
-    """Lines on their way into row groups of one part each."""
-
-    def __init__(self, writer: pq.ParquetWriter, parts_: int) -> None:
-        self.counts = [0] * parts_
-        self._buffer = _Buffer(writer, LINES)
-        self._waiting: dict[int, list[Cells]] = {}
-        self._held = self._bytes = 0
-
-    def add(self, part: int, until_ms: int, x: LoggedExchange) -> None:
-        columns = x.columns()
-        self.counts[part] += 1
-        self._waiting.setdefault(part, []).append((part, x.line, until_ms, *columns))
-        self._held += 1
-        self._bytes += len(columns[-1]) + len(columns[-2])
-        if self._held >= _ROWS_AT_ONCE or self._bytes >= _BYTES_AT_ONCE:
-            self.flush()
-
-    def flush(self) -> None:
-        for part in sorted(self._waiting):
-            for row in self._waiting[part]:
-                self._buffer.add(row)
-            self._buffer.flush()
-        self._waiting.clear()
-        self._held = self._bytes = 0
-
-
 @dataclass
 class Cursor:
     """The read position in each broker's log: the number of the file, and the line."""
@@ -359,30 +166,12 @@ class Cursor:
 def lines_of(
     audit: LogAudit, part: int, broker: str, cursor: Cursor
 ) -> Iterator[tuple[int, LoggedExchange]]:
-    """Yield a broker's lines of a part, in order, with one row group in memory.
-
-    Each comes with the latest answer of the broker's log up to there: whoever merges brokers by
-    that has the order in which all of their lines are merged by their answers.
-    """
-    before_ms = 0
-    for number in audit.numbers[broker]:
+    """Yield a broker's lines of a part; see rows_of_part."""
+    for number, until_ms, row in rows_of_part(audit, "lines", part, broker):
+        _, line, _, *columns = row
+        cursor.at[broker] = number, line
         name = audit.files[number].name
-        with audit.place.opened(file_table("lines", number)) as table:
-            groups = table.metadata.num_row_groups
-            mine = [g for g in range(groups) if _part(table, g) == part]
-            for batch in table.iter_batches(5_000, row_groups=mine):
-                for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-                    _, line, until_ms, *columns = row
-                    cursor.at[broker] = number, line
-                    exchange = LoggedExchange.from_columns(name, line, broker, columns)
-                    yield max(before_ms, until_ms), exchange
-        (last_ms,) = audit.place.read(file_table("files", number), ["until_ms"])[0].to_pylist()
-        before_ms = max(before_ms, last_ms or 0)
-
-
-def _part(table: pq.ParquetFile, group: int) -> int:
-    part: int = table.metadata.row_group(group).column(0).statistics.min
-    return part
+        yield until_ms, LoggedExchange.from_columns(name, line, broker, columns)
 
 
 _END = (2**62, 0)
@@ -497,20 +286,12 @@ DONE_TABLE = "groups"
 
 
 @dataclass(frozen=True)
-class AuditPart:
+class AuditPart(AuditJob):
     """Audits the groups of a part.  `until_ms`: when the log ends."""
 
-    audit: LogAudit
     until_ms: int
-    schema = DONE
 
-    def __call__(self, number: int) -> pa.Table:
-        """Audit the part; return its number and the number of its groups."""
-        with unwatched():
-            groups = self._audited(number)
-        return pa.Table.from_pylist([{"shard": number, "rows": groups}], schema=DONE)
-
-    def _audited(self, number: int) -> int:
+    def _work(self, number: int) -> int:
         judge = PartAudit(self.audit, number)
         with Tables(self.audit.place, number) as tables:
             report = PartReport(tables)
@@ -594,6 +375,9 @@ _TOTALS = (
 """The figures of groups that are added up."""
 
 
+_R = TypeVar("_R")
+
+
 def audit_logs(engine: JobEngine, audit: LogAudit) -> LogAuditTotals:
     """Audit, or continue.  Raises CorpusError if the folder holds another audit."""
     place = audit.place
@@ -610,13 +394,15 @@ def audit_logs(engine: JobEngine, audit: LogAudit) -> LogAuditTotals:
     reader = ReadServerLog(audit) if is_server else ReadLog(audit)
     _do(engine, reader, _missing(place, "files", file_table, len(audit.files)))
     files = _files(audit)
-    lines = pc.fill_null(pc.max(files["until_ms"]), 0).as_py()
+    until_ms = pc.fill_null(pc.max(files["until_ms"]), 0).as_py()
     sizes = [sum(of) for of in zip(*files["parts"].to_pylist(), strict=True)]
     missing = _missing(place, DONE_TABLE, part_table, audit.parts)
     missing.sort(key=lambda part: -sizes[part])
     if is_server:
-        refuse_back(audit)
-    _do(engine, AuditServerPart(audit, lines) if is_server else AuditPart(audit, lines), missing)
+        refuse_back(files)
+        _do(engine, AuditServerPart(audit, until_ms, beginnings(files)), missing)
+    else:
+        _do(engine, AuditPart(audit, until_ms), missing)
     _write_together(audit)
     return recorded_totals(audit)
 
@@ -638,11 +424,7 @@ def _write_together(audit: LogAudit) -> None:
     audit.place.write("expired_together.parquet", made)
 
 
-def _do(
-    engine: JobEngine,
-    job: ReadLog | AuditPart | ReadServerLog | AuditServerPart,
-    numbers: list[int],
-) -> None:
+def _do(engine: JobEngine, job: AuditJob, numbers: list[int]) -> None:
     done = engine.each(job, numbers)["shard"].to_pylist()
     if sorted(done) != sorted(numbers):
         raise ValueError(f"the engine did {len(done)} of {len(numbers)}")

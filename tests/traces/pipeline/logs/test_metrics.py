@@ -12,6 +12,7 @@ from support.places import TESTS
 from fencepost.traces.audit.audit_settings import LogOptions
 from fencepost.traces.pipeline.corpus.shard_jobs import LocalEngine
 from fencepost.traces.pipeline.logs import metrics as log_metrics
+from fencepost.traces.pipeline.logs.audit_plan import LogAudit
 from fencepost.traces.pipeline.logs.metrics import (
     DAY_MS,
     GROUP_DAYS,
@@ -20,7 +21,7 @@ from fencepost.traces.pipeline.logs.metrics import (
     measure_logs,
     metrics_page,
 )
-from fencepost.traces.pipeline.logs.part_audit import LogAudit, audit_logs
+from fencepost.traces.pipeline.logs.part_audit import audit_logs
 from fencepost.traces.pipeline.logs.part_tables import part_table
 from fencepost.traces.pipeline.storage.location import Place
 

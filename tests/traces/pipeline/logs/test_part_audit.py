@@ -20,9 +20,9 @@ from fencepost.traces.logs.request_log import LoggedExchange, RequestLog
 from fencepost.traces.operations import operator_report
 from fencepost.traces.pipeline.corpus.shard_jobs import LocalEngine
 from fencepost.traces.pipeline.logs import part_audit
+from fencepost.traces.pipeline.logs.audit_plan import LogAudit
 from fencepost.traces.pipeline.logs.part_audit import (
     AuditPart,
-    LogAudit,
     ReadLog,
     audit_logs,
 )

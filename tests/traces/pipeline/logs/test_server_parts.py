@@ -16,8 +16,9 @@ from fencepost.traces.audit.server_log_audit import UNJUDGED, audit_server_log
 from fencepost.traces.logs.log_files import LogFileError
 from fencepost.traces.logs.server_log import LogKind, ServerLog
 from fencepost.traces.pipeline.corpus.shard_jobs import LocalEngine
+from fencepost.traces.pipeline.logs.audit_plan import LogAudit
 from fencepost.traces.pipeline.logs.metrics import measure_logs
-from fencepost.traces.pipeline.logs.part_audit import LogAudit, LogAuditTotals, audit_logs
+from fencepost.traces.pipeline.logs.part_audit import LogAuditTotals, audit_logs
 from fencepost.traces.pipeline.storage.location import Place
 
 FIELD_LOGS = sorted((TESTS / "traces" / "field_logs").glob("*.log.gz"))

@@ -28,8 +28,9 @@ from fencepost.traces.audit.audit_settings import AuditSettings, LogOptions
 from fencepost.traces.audit.possible_errors import PossibleAnswers
 from fencepost.traces.logs.request_log import LoggedExchange, RequestLog
 from fencepost.traces.pipeline.corpus.shard_jobs import JobEngine, LocalEngine
+from fencepost.traces.pipeline.logs.audit_plan import LogAudit
 from fencepost.traces.pipeline.logs.metrics import measure_logs
-from fencepost.traces.pipeline.logs.part_audit import LogAudit, audit_logs
+from fencepost.traces.pipeline.logs.part_audit import audit_logs
 from fencepost.traces.pipeline.logs.stream_group import StreamGroup
 from fencepost.traces.pipeline.spark.spark import SparkEngine, spark_session
 from fencepost.traces.pipeline.spark.stream import alerts_in
