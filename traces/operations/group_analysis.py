@@ -36,6 +36,7 @@ from fencepost.traces.operations.interruptions import EmptyTimes, Failovers
 from fencepost.traces.operations.loops import Loops
 from fencepost.traces.operations.operator_rows import (
     NOT_POLLED,
+    UNWANTED,
     Cause,
     End,
     Expiration,
@@ -657,7 +658,7 @@ class GroupAnalysis:
             is_named = member.instance_id is None and not self._may_have_come(member, at_ms)
             member_id = member.member_id if is_named else ""
             self._deployments.add_departure(gone.who, gone.at_ms, member_id)
-        if end in {End.EXPIRED, End.DROPPED, End.SILENT}:
+        if end in UNWANTED:
             self._expired.append(gone)
             self._failovers.note_expiry(gone)
         return gone

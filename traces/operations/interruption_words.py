@@ -46,7 +46,7 @@ def empty_text(report: OperatorReport) -> Iterator[str]:
     if lost:
         how = "was lost" if any(row.is_poll_timeout for row in lost) else "expired"
         yield f"{times(len(lost), 'group')} without a member since the last one {how}"
-    rows = [row for row in report.ended_spans.rows if _lasted_ms(row) >= _BRIEF_MS]
+    rows = [row for row in report.ended_spans.rows if row.lasted_ms >= _BRIEF_MS]
     if not rows:
         return
     count = sum(figures.emptied > 0 for figures in report.figures.values())
@@ -54,7 +54,8 @@ def empty_text(report: OperatorReport) -> Iterator[str]:
     if len(several) == 1:
         yield f"{times(len({row.group for row in rows}), 'group')} had no member {_when(rows)}"
     else:
-        yield f"{times(count, 'group')} had no member for up to {short(max(map(_lasted_ms, rows)))}"
+        longest_ms = max(row.lasted_ms for row in rows)
+        yield f"{times(count, 'group')} had no member for up to {short(longest_ms)}"
 
 
 def empty_times(report: OperatorReport) -> Iterator[str]:
@@ -85,13 +86,14 @@ def empty_times(report: OperatorReport) -> Iterator[str]:
     by_group: dict[str, list[EmptySpan]] = {}
     for row in (row for rows in (*several[MOST:], *again) for row in rows):
         by_group.setdefault(row.group, []).append(row)
-    most = sorted(by_group.items(), key=lambda item: (-sum(map(_lasted_ms, item[1])), item[0]))
+    lasted_ms = {group: sum(row.lasted_ms for row in rows) for group, rows in by_group.items()}
+    most = sorted(by_group.items(), key=lambda item: (-lasted_ms[item[0]], item[0]))
     for group, rows in most[:MOST]:
         when = _when(rows)
         if len(rows) > 1:
             each = f"{often(len(rows))} between {at(rows[0].from_ms)} and"
             last = rows[-1].until_ms or rows[-1].from_ms
-            when = f"{each} {clock(last)}, {span([_lasted_ms(row) for row in rows])}"
+            when = f"{each} {clock(last)}, {span([row.lasted_ms for row in rows])}"
         yield f"  {quoted(group)}: {when}{_how(rows)} [{rows[0].place}]"
     if (more := len(most) - MOST) > 0:
         yield f"  and {times(more, 'more group')}; the JSON has them."
@@ -101,10 +103,6 @@ _BRIEF_MS = 1_000
 """Shortest time without a member that the first line names."""
 _ONE_TIME_MS = 5_000
 """Greatest distance of the beginnings, and of the ends, of times that have one cause."""
-
-
-def _lasted_ms(row: EmptySpan) -> int:
-    return (row.until_ms or row.from_ms) - row.from_ms
 
 
 def _not_polled(rows: Sequence[EmptySpan]) -> bool:

@@ -153,7 +153,7 @@ class GroupFigures:
                 self.began_rebalancing = self.began_rebalancing or row.began_rebalancing
             case EmptySpan():
                 self.emptied += 1
-                self.empty_ms += (row.until_ms or row.from_ms) - row.from_ms
+                self.empty_ms += row.lasted_ms
             case Expiration():
                 self.expirations += 1
                 self.never_back += row.back_ms is None and not row.is_unclear

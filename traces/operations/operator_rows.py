@@ -376,10 +376,16 @@ class EmptySpan(RowPart, frozen=True):
     @property
     def is_lost(self) -> bool:
         """True if nobody stopped the last member, and none came since."""
-        return self.until_ms is None and (self.end in _UNWANTED or self.is_poll_timeout)
+        return self.until_ms is None and (self.end in UNWANTED or self.is_poll_timeout)
+
+    @property
+    def lasted_ms(self) -> int:
+        """Its length; 0 for one that lasts until the log ends."""
+        return 0 if self.until_ms is None else self.until_ms - self.from_ms
 
 
-_UNWANTED = frozenset({End.EXPIRED, End.DROPPED, End.SILENT})
+UNWANTED = frozenset({End.EXPIRED, End.DROPPED, End.SILENT})
+"""The ends of members that nobody stopped or removed."""
 
 
 class ExpiredTogether(RowPart, frozen=True):
