@@ -41,11 +41,10 @@ from fencepost.traces.operations.group_events import (
     Removed,
     Sender,
 )
-from fencepost.traces.operations.operator_rows import Cause, End, Process, Row
+from fencepost.traces.operations.operator_rows import ADMINISTRATOR, Cause, End, Process, Row
 from fencepost.traces.operations.rebalances import CutOffRebalance, JudgedRebalance
 
 HANDOVER = "joins again, since it gave partitions back"
-ADMINISTRATOR = Process("an administrator", "")
 
 Happening = SimulatedExchange | CoordinatorEvent
 _FENCED = Error.FENCED_INSTANCE_ID.value

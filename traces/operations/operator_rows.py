@@ -27,6 +27,10 @@ class Process(RowPart, frozen=True, order=True):
         return f"{self.client_id} ({self.host})" if self.client_id else self.host
 
 
+ADMINISTRATOR = Process("an administrator", "")
+"""The sender of a LeaveGroup for another member, where the source names none."""
+
+
 class End(Enum):
     """Reason why a member no longer holds an instance id."""
 

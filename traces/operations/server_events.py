@@ -29,7 +29,7 @@ from fencepost.traces.operations.group_events import (
     Removed,
     Sender,
 )
-from fencepost.traces.operations.operator_rows import Cause, End, Process
+from fencepost.traces.operations.operator_rows import ADMINISTRATOR, Cause, End, Process
 
 _UUID = re.compile(r"-[A-Za-z0-9_-]{22}$|-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 _NOT_STORED = r"^[Ee]rror (?:\S+ )?when storing group assignment"
@@ -191,7 +191,7 @@ class ServerEvents:
         reason = message.fields.get("statement", "")
         protocols = message.fields.get("protocols", "")
         itself = self._left_itself(message)
-        by = Process("an administrator", "") if itself is False else None
+        by = ADMINISTRATOR if itself is False else None
         who = (*at, message.member_id, message.instance_id)
         return Left(*who, by, itself, reason, process, session_ms, rebalance_ms, protocols)
 
