@@ -724,8 +724,8 @@ class GroupAnalysis:
                 self._rebalances.note_expiry(gone, event.done_ms)
                 self._note_empty(size, known=known)
         else:
-            past = (g.member for g in self._matcher.departures if g.member.member_id == member_id)
-            member = next(past, None)
+            past = self._matcher.departure_of(member_id)
+            member = None if past is None else past.member
         if member is None or member.session_ms is None:
             return
         silent_ms = event.at_ms - member.heard_ms
