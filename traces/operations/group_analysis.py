@@ -49,6 +49,7 @@ from fencepost.traces.operations.operator_rows import (
     ThrownOut,
 )
 from fencepost.traces.operations.ownership import (
+    LATE_MS,
     PATIENCE_MS,
     LifeLines,
     LogMember,
@@ -81,8 +82,6 @@ _RESTARTED = 1000
 _PURGE_EVERY = 500
 """Number of a group's own events, so that those of other groups have no influence."""
 _UNSEEN = "a member that joined during a rebalance"
-_LATE_MS = 100
-"""Delay with which a broker may notice that a session is over, or a log may round its times."""
 
 
 class GroupAnalysis:
@@ -523,7 +522,7 @@ class GroupAnalysis:
             deadline_ms = member.deadline_ms
             end, at_ms = End.DROPPED, round_.completed_ms
             # The timer ran from a time between the last request and its answer.
-            if deadline_ms is not None and deadline_ms - _LATE_MS <= at_ms:
+            if deadline_ms is not None and deadline_ms - LATE_MS <= at_ms:
                 moved_ms = round_.evidence.moved_ms or 0
                 # A coordinator that loads it begins its session anew.
                 deadline_ms += max(moved_ms - member.heard_ms, 0)

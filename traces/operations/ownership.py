@@ -208,6 +208,8 @@ def is_regular(turns: list[int]) -> bool:
 
 PATIENCE_MS = 10 * 60_000
 """Greatest time between two related events."""
+LATE_MS = 100
+"""Delay with which a broker may notice that a session is over, or a log may round its times."""
 _MOST_HANDOVERS = 20
 _MOST_DISTANCES = 1000
 _NO_RESTART_MS = 60_000

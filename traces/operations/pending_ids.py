@@ -9,10 +9,9 @@ from collections.abc import Callable
 
 from fencepost.traces.operations.group_events import Named, NameExpired
 from fencepost.traces.operations.operator_rows import PendingId, Row
+from fencepost.traces.operations.ownership import LATE_MS
 
 _MOST = 1000
-_LATE_MS = 100
-"""Delay with which a broker may notice that a session is over, or a log may round its times."""
 _WAITED_MS = 1_000
 """Greatest time from the end of an unused id to the answers of the rebalance that waited for it."""
 
@@ -52,7 +51,7 @@ class PendingIds:
             if named.session_ms is None:
                 continue
             late_ms = completed_ms - named.at_ms - named.session_ms
-            if -_LATE_MS <= late_ms <= _WAITED_MS:
+            if -LATE_MS <= late_ms <= _WAITED_MS:
                 self._held[member_id] = completed_ms - named.at_ms
 
     def expire(self, completed_ms: int, until_ms: int | None) -> None:
@@ -65,7 +64,7 @@ class PendingIds:
             if named.session_ms is None:
                 continue
             end_ms = named.at_ms + named.session_ms
-            is_over = completed_ms + _LATE_MS >= end_ms
+            is_over = completed_ms + LATE_MS >= end_ms
             if not is_over or (until_ms is not None and end_ms > until_ms):
                 continue
             held_ms = self._held.get(member_id, 0)
