@@ -23,10 +23,10 @@ MOST_GROUPS = 20
 """Greatest number of groups named in the text."""
 
 
-def some(names: Sequence[str]) -> str:
+def some(names: Sequence[str], most: int = MOST_GROUPS) -> str:
     """List names, the first of many."""
-    more = f" and {len(names) - MOST_GROUPS:,} more" if len(names) > MOST_GROUPS else ""
-    return ", ".join(names[:MOST_GROUPS]) + more
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def at_end(report: OperatorReport) -> Iterator[str]:

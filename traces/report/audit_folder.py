@@ -32,6 +32,7 @@ from fencepost.traces.files.bounded import own_version
 from fencepost.traces.files.text_files import write_text, write_texts
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.logs.server_log import UNDATED, UNREAD
+from fencepost.traces.operations.interruption_words import some
 from fencepost.traces.operations.open_metrics import metrics_text
 from fencepost.traces.operations.operator_words import headline, operator_summary
 from fencepost.traces.operations.problem_words import quoted
@@ -145,12 +146,8 @@ def _violation_lines(violation: AuditViolation, run: AuditRun) -> Iterator[str]:
 def _other_groups(groups: Mapping[str, str]) -> Iterator[str]:
     """Yield the groups that are not classic, by protocol."""
     for protocol, names in by_protocol(groups).items():
-        few = ", ".join(map(quoted, names[:_MOST]))
-        more = f" and {len(names) - _MOST:,} more" if len(names) > _MOST else ""
-        yield (
-            f"Not judged: {plural(len(names), 'group')} of another protocol ({protocol}): "
-            f"{few}{more}."
-        )
+        few = some(list(map(quoted, names)), _MOST)
+        yield f"Not judged: {plural(len(names), 'group')} of another protocol ({protocol}): {few}."
 
 
 def _passed_over(skipped: Mapping[str, tuple[int, str]]) -> Iterator[str]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fencepost.traces.audit.server_log_audit import unread_heading, unread_words
 from fencepost.traces.logs.server_log import UnreadLines
 from fencepost.traces.operations.group_lines import RebalanceLines
-from fencepost.traces.operations.interruption_words import at_end, empty_times, expirations
+from fencepost.traces.operations.interruption_words import at_end, empty_times, expirations, some
 from fencepost.traces.operations.operator_report import OperatorReport
 from fencepost.traces.operations.operator_rows import Cause, Rebalance, Remedy
 from fencepost.traces.operations.operator_words import (
@@ -160,9 +160,7 @@ def _worst(counts: Mapping[str, int], problem_count: int) -> str:
 
 def _head(problem: OperatorProblem) -> str:
     """Return the heading of a problem: its group, its instance id, and its processes."""
-    names = ", ".join(problem.names[:_NAMES])
-    more = f" and {len(problem.names) - _NAMES:,} more" if len(problem.names) > _NAMES else ""
-    who = [problem.instance_id or "", f"{names}{more}"]
+    who = [problem.instance_id or "", some(problem.names, _NAMES)]
     return " · ".join([quoted(problem.group), *filter(None, dict.fromkeys(who))])
 
 
