@@ -111,18 +111,18 @@ def _not_polled(rows: Sequence[EmptySpan]) -> bool:
 
 def _at_once(rows: Sequence[EmptySpan]) -> Iterator[list[EmptySpan]]:
     """Yield times without a member of several groups that begin and end together."""
-    series: list[EmptySpan] = []
+    series: dict[str, EmptySpan] = {}
     for row in rows:
         if series:
-            first = series[0]
+            first = next(iter(series.values()))
             is_same = row.from_ms - first.from_ms <= _ONE_TIME_MS
             is_same = is_same and abs((row.until_ms or 0) - (first.until_ms or 0)) <= _ONE_TIME_MS
-            if not is_same or row.group in {each.group for each in series}:
-                yield series
-                series = []
-        series.append(row)
+            if not is_same or row.group in series:
+                yield list(series.values())
+                series = {}
+        series[row.group] = row
     if series:
-        yield series
+        yield list(series.values())
 
 
 def _when(rows: Sequence[EmptySpan]) -> str:

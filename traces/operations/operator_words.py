@@ -19,7 +19,7 @@ from typing import Annotated, Any, Generic, TypeVar
 from msgspec import UNSET, Meta, UnsetType
 
 from fencepost.traces.files.document_schema import Count, Document, DocumentSchema
-from fencepost.traces.operations.client_libraries import BY_NAME, without_static
+from fencepost.traces.operations.client_libraries import LIBRARIES, without_static
 from fencepost.traces.operations.interruption_words import (
     MOST,
     MOST_GROUPS,
@@ -79,8 +79,9 @@ def problems_text(report: OperatorReport) -> str:
 
     Problems are "shown in this log" where it can't show some kinds.
     """
-    of_brokers = sum(problem.is_of_broker for problem in report.problems)
-    of_clients = len(report.problems) - of_brokers
+    problems = report.problems
+    of_brokers = sum(problem.is_of_broker for problem in problems)
+    of_clients = len(problems) - of_brokers
     counts = [f"{times(of_clients, 'problem')} with clients"] if of_clients else []
     counts += [f"{times(of_brokers, 'problem')} of the brokers"] if of_brokers else []
     limit = " shown in this log" if report.unshown else ""
@@ -372,8 +373,10 @@ _STREAMS = (
 
 def _kinds(report: OperatorReport) -> Iterator[str]:
     """Yield lines about groups that are not of plain consumers, or whose library lacks a lot."""
-    for group in _of_kind(report, GroupKind.CONNECT)[:MOST_GROUPS]:
-        away = [row.back_ms - row.at_ms for row in report.restarts.rows if row.group == group]
+    connect = _of_kind(report, GroupKind.CONNECT)[:MOST_GROUPS]
+    restarts = report.restarts.rows if connect else []
+    for group in connect:
+        away = [row.back_ms - row.at_ms for row in restarts if row.group == group]
         longest = f", here up to {short(max(away))}" if away else ""
         yield (
             f"{quoted(group)} is a group of Connect workers: they can't be static members. "
@@ -382,10 +385,9 @@ def _kinds(report: OperatorReport) -> Iterator[str]:
         )
     if streams := _of_kind(report, GroupKind.STREAMS):
         yield _STREAMS.format(some([quoted(group) for group in streams]))
-    for name, library in BY_NAME.items():
-        figures = report.figures.items()
-        own = [quoted(group) for group, f in figures if f.library == name]
-        if own and not library.has_static:
+    for library in (each for each in LIBRARIES if not each.has_static):
+        own = [quoted(group) for group, f in report.figures.items() if f.library == library.name]
+        if own:
             yield f"Clients of {some(sorted(own))}: {without_static(library)}"
 
 
