@@ -85,29 +85,30 @@ def audit_page(
     what was not judged; `other_groups`: number of groups of other protocols.
     """
     counts = {word: sum(1 for g in judged if g.outcome == word) for word in _OUTCOMES}
-    problems_ = operator_problems(report)
+    problems, life_lines = operator_problems(report), report.life_lines.rows
     rebalances = chosen(report, _REBALANCES)
     links = {row.place: f"rebalance-{number}" for number, row in enumerate(rebalances, 1)}
     line = time_line(report, links)
     day, moments = _moments(rebalances)
+    by_group = causes_by_group(report)
     return page_with_traces(
         "audit.html",
         _heading(report, counts, unread, other_groups, is_judged=not not_covered),
         traces or {},
-        outcome="unknown" if unread else _worst(counts, len(problems_)),
+        outcome="unknown" if unread else _worst(counts, len(problems)),
         unread=_points(unread_words(unread)),
         is_partly_shown=bool(report.unshown or unread),
         facts=_facts(report, counts if judged else {}),
         covered=list(covered(report)),
         judged=[g for g in judged if g.outcome != "explained"][:_ROWS],
         unexplained=counts["violated"] + counts["unknown"],
-        problems=problems_[:_ROWS],
-        problem_count=len(problems_),
+        problems=problems[:_ROWS],
+        problem_count=len(problems),
         head=_head,
         facts_of_clients=_points([*unshown(report), *at_end(report)]),
-        told=any(line.fenced_ms is not None for line in report.life_lines.rows),
-        groups=_groups(report, rebalances, links, line),
-        group_count=len(causes_by_group(report)),
+        has_fenced=any(row.fenced_ms is not None for row in life_lines),
+        groups=_groups(report, by_group, rebalances, links, line),
+        group_count=len(by_group),
         cut=cut,
         causes=[(c.value, report.causes[c]) for c in Cause if report.causes[c]],
         remedies=[
@@ -127,7 +128,7 @@ def audit_page(
         points_of=_points,
         no_line=NO_LINE,
         near=report.near_timeouts.rows[:_ROWS],
-        life_lines=report.life_lines.rows[:_ROWS],
+        life_lines=life_lines[:_ROWS],
         picture=life_picture(report),
         line=line,
         drawn=DRAWN,
@@ -251,11 +252,15 @@ class PageGroup:
 
 def _groups(
     report: OperatorReport,
+    causes_of: Sequence[tuple[str, int, str]],
     rebalances: Sequence[Rebalance],
     links: Mapping[str, str],
     line: TimeLine | None,
 ) -> list[PageGroup]:
-    """Return the groups with the most rebalances, and those of their rebalances that are shown."""
+    """Return the groups with the most rebalances, with those that the page has room for.
+
+    `causes_of`: the rows of `causes_by_group`.
+    """
     by_group: dict[str, list[PageRebalance]] = {}
     for row in rebalances:
         story = None if report.lines is None else report.lines.of(row)
@@ -269,7 +274,7 @@ def _groups(
             numbers.get(group, 0),
             tuple(by_group.get(group, ())),
         )
-        for group, total, causes in causes_by_group(report)[:_ROWS]
+        for group, total, causes in causes_of[:_ROWS]
     ]
 
 
