@@ -162,30 +162,39 @@ def _passed_over(skipped: Mapping[str, tuple[int, str]]) -> Iterator[str]:
 
 def write_audit(run: LogRun, folder: Path) -> None:
     """Write the files of `--report`.  Raises ReportError."""
-    traces = {} if isinstance(run, ServerLogRun) else _traces(run)
+    about, others = about_lines(run), len(run.other_groups)
+    traces: dict[str, tuple[str, TraceFile]] = {}
+    if isinstance(run, ServerLogRun):
+        page = audit_page(
+            run.report,
+            not_covered=not_covered(run.report),
+            unread=run.unread,
+            about=about,
+            other_groups=others,
+        )
+    else:
+        traces = _traces(run)
+        pages = {
+            name: PageTrace(trace, f"{group_id}: around the violation", name)
+            for name, (group_id, trace) in traces.items()
+        }
+        judged = _judged(run, {group_id: name for name, (group_id, _) in traces.items()})
+        page = audit_page(run.report, judged, pages, about=about, other_groups=others)
     texts = {
         "audit.json": json.dumps(run.document().plain(), indent=1) + "\n",
         "audit.txt": "\n".join(audit_lines(run)) + "\n",
         **{name: trace.text() for name, (_, trace) in traces.items()},
+        "index.html": page,
     }
-    names = {group_id: name for name, (group_id, _) in traces.items()}
-    judged = []
-    if not isinstance(run, ServerLogRun):
-        for g in run.groups.values():
-            violations = tuple(_violations(g, run))
-            judged.append(
-                Judged(g.group_id, g.outcome, g.reason, names.get(g.group_id), violations)
-            )
-    pages = {
-        name: PageTrace(trace, f"{group_id}: around the violation", name)
-        for name, (group_id, trace) in traces.items()
-    }
-    uncovered = not_covered(run.report) if isinstance(run, ServerLogRun) else ()
-    unread = run.unread if isinstance(run, ServerLogRun) else ()
-    about = about_lines(run)
-    others = len(run.other_groups)
-    texts["index.html"] = audit_page(run.report, judged, pages, uncovered, unread, about, others)
     write_texts(texts, folder, "--report")
+
+
+def _judged(run: AuditRun, names: Mapping[str, str]) -> list[Judged]:
+    """Return the result of each group; `names`: of their traces, by group."""
+    return [
+        Judged(g.group_id, g.outcome, g.reason, names.get(g.group_id), tuple(_violations(g, run)))
+        for g in run.groups.values()
+    ]
 
 
 def write_metrics(run: LogRun, path: Path) -> None:
