@@ -154,7 +154,7 @@ LIBRARIES = (
     KAFKA_PYTHON,
     AIOKAFKA,
 )
-"""All libraries that are told apart."""
+"""All known libraries; the first one whose pattern fits a client id is its library."""
 BY_NAME = {library.name: library for library in LIBRARIES}
 _PATTERNS = tuple((re.compile(library.client_ids), library) for library in LIBRARIES)
 

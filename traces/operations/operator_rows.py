@@ -438,9 +438,10 @@ class MembersLeft(RowPart, frozen=True):
     `static`, `dynamic`: number of its members; None where the log doesn't show all of them.
     `rebalancing_ms`: start of a rebalance that wasn't over; None: there is none.
     `session_ms`: their longest session timeout; `assignors`: those that all offer; as far as known.
-    `kind`: of its members; `empty`: the time since which it has none; `began_ms`: time of its first
-    join, None if members were there before; `began_rebalancing`: the log begins in a rebalance;
-    `library`: the client library of all members that show it, "" where none does, or they differ.
+    `kind`: of its members; `empty`: the time since which it has none; `began_ms`: time of the first
+    event in the log, or since the group ended before; `began_rebalancing`: the log begins in a
+    rebalance; `library`: the client library of all members that show it, "" where none does, or
+    they differ.
     """
 
     group: str

@@ -146,8 +146,8 @@ def covered(report: OperatorReport) -> Iterator[str]:
     counts = f"{times(report.rebalances.count, 'rebalance')} in {times(report.groups, 'group')}"
     expired = report.expirations.count
     expired_text = f", {times(expired, 'member')} expired" if expired else ""
-    span = f"From {at(report.from_ms)} to {at(report.until_ms)}"
-    yield f"{span}: {counts}{_of_these(report)}{expired_text}."
+    period = f"From {at(report.from_ms)} to {at(report.until_ms)}"
+    yield f"{period}: {counts}{_of_these(report)}{expired_text}."
     before = [quoted(name) for name, f in sorted(report.figures.items()) if f.began_rebalancing]
     if before:
         whose = "rebalance" if len(before) == 1 else "rebalances"
@@ -196,8 +196,8 @@ def rebalance_lines(report: OperatorReport) -> Iterator[str]:
     for why, count in sorted(report.unclear.items()):
         yield f"What would have avoided {count:,} is unknown: {why}."
     yield from _reasons(report)
-    span = (report.until_ms or 0) - (report.from_ms or 0)
-    if span >= _HOUR_MS:
+    span_ms = (report.until_ms or 0) - (report.from_ms or 0)
+    if span_ms >= _HOUR_MS:
         hour, most = max(report.by_hour.items(), key=lambda item: (item[1], -item[0]))
         yield f"Most in an hour: {most:,}, from {at(hour)}."
     known = [r for r in report.rebalances.rows if r.duration_ms is not None]

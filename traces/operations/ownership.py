@@ -218,6 +218,7 @@ _REMEMBERED = 32
 
 
 _SWAPPED_MS = 100
+"""Time within which a broker may handle requests in another order than they came."""
 _ANSWERED_AT_ONCE = frozenset({"Heartbeat", "OffsetCommit"})
 
 

@@ -17,9 +17,9 @@ _GONE = frozenset({End.LEFT, End.REMOVED, End.EXPIRED, End.DROPPED, End.SILENT})
 
 @dataclass
 class Agreement:
-    """How often both logs say the same of a thing; `coarser`: server.log says less, not else.
+    """Numbers of things that both logs tell alike; `coarser`: server.log says less, not else.
 
-    `unseen`: what server.log doesn't show at all.
+    `unseen`: those that server.log doesn't show at all.
     """
 
     same: int = 0

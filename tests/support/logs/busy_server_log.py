@@ -187,7 +187,7 @@ OTHERS = (
 
 
 def consumer_protocol_lines(groups: int = 3) -> Iterator[str]:
-    """Lines about groups of the consumer protocol, which are not judged."""
+    """Yield lines about groups of the consumer protocol, which are not judged."""
     for number in range(groups * 2):
         message = OTHERS[number % 2].format(group=f"new-{number // 2}", member=f"m-{number // 2}")
         yield CoordinatorLines("", is_new=True).line(START_MS + number, message)

@@ -20,7 +20,7 @@ _OFTEN = 5
 
 
 def shown(report: OperatorReport, group: str) -> Counter[Deed]:
-    """How often a report has each thing of a group."""
+    """Count how often a report has each thing of a group."""
     figures = report.figures[group]
     problems = [p for p in report.recurring.values() if p.first.group == group]
     taken = (p for p in problems if p.kind in _TAKEN and p.count >= _OFTEN and _is_of_id(p.first))
@@ -92,7 +92,7 @@ def truths(
 
 
 def truth_table(found: Mapping[str, Mapping[Deed, Truth]]) -> Iterator[str]:
-    """What was done, by target: the number alone where both logs have all of it."""
+    """Yield the actions by target: the number alone where both logs have all of them."""
     yield f"| | {' | '.join(deed.value for deed in Deed)} |"
     yield f"|---{'|---' * len(Deed)}|"
     for target, row in found.items():

@@ -35,7 +35,7 @@ _NAMES = itertools.count(1)
 
 
 class Deed(Enum):
-    """What was done to members, or happened to them, by the name of its column."""
+    """Actions on members, and events of them, by the name of their column."""
 
     TAKEN = "takeovers"
     IN_TURN = "ids taken in turn"

@@ -140,7 +140,7 @@ def test_where_numbers_would_touch_the_largest_are_there() -> None:
 
 
 def said_number(column: Column) -> str:
-    """The number of rebalances in a column's words; a single one has its own words."""
+    """Return the number of rebalances in a column's words; a single one has its own words."""
     several = re.search(r": ([\d,]+) rebalances \(", column.says)
     return several[1] if several else "1"
 

@@ -83,7 +83,7 @@ def test_a_narrow_screen_scrolls_tables_not_the_page(open_page: Open, text: str)
 
 
 def folder_page(run: LogRun, folder: Path) -> str:
-    """The page of a report that a command writes."""
+    """Write a report as a command does; return its page."""
     write_audit(run, folder)
     return (folder / "index.html").read_text("utf-8")
 

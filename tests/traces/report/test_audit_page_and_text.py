@@ -33,7 +33,7 @@ NOT_ALL = ", so this is not all:"
 
 
 def shown(page: str) -> str:
-    """What is on the page, also what is closed, as one line of text."""
+    """Return all words of a page, also those in closed parts, as one line of text."""
     body = page[page.index("<main") : page.index("</main>")]
     return _even(html.unescape(re.sub(r"<[^>]*>", " ", body)))
 
@@ -43,7 +43,7 @@ def _even(text: str) -> str:
 
 
 def parts(line: str) -> Iterator[str]:
-    """The parts of a line of the text that the page has in one piece each."""
+    """Yield the parts of a line of the text that the page has in one piece each."""
     line = line.strip()
     if causes := re.fullmatch(r"Rebalances by cause: (.*)\.", line):
         yield from causes[1].split(", ")
@@ -63,7 +63,7 @@ def parts(line: str) -> Iterator[str]:
 
 
 def missing(text: str, page: str) -> list[str]:
-    """The parts of the text that are not on the page."""
+    """Return the parts of the text that are not on the page."""
     there = shown(page).lower()
     first, *lines = text.splitlines()
     lines = [first.rstrip("."), *(line for line in lines if not MORE.match(line.strip()))]
@@ -72,7 +72,7 @@ def missing(text: str, page: str) -> list[str]:
 
 
 def written(run: LogRun, folder: Path) -> tuple[str, str]:
-    """The text and the page of a report."""
+    """Write a report; return its text and its page."""
     write_audit(run, folder)
     text = (folder / "audit.txt").read_text("utf-8")
     assert text == "\n".join(audit_lines(run)) + "\n"
@@ -80,7 +80,7 @@ def written(run: LogRun, folder: Path) -> tuple[str, str]:
 
 
 def lacking(run: LogRun, folder: Path) -> list[str]:
-    """The parts of a run's text that are not on its page."""
+    """Return the parts of a run's text that are not on its page."""
     return missing(*written(run, folder))
 
 
