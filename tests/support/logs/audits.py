@@ -63,6 +63,14 @@ def wrong_answers(lines: Lines, seed: int) -> tuple[Lines, int, str]:
         return changed, place + 1, found["request"]["groupId"]
 
 
+def violated_log(folder: Path) -> Path:
+    """Write a log in which one answer is wrong."""
+    lines, _, _ = wrong_answers(made(Plan(lines=1_500, groups=3)), seed=1)
+    path = folder / "kafka-request.log"
+    path.write_bytes(b"".join(lines))
+    return path
+
+
 def of_exchanges(lines: Exchanges, settings: AuditSettings | None = None) -> dict[str, GroupResult]:
     """The audit of exchanges that no file holds."""
     audit = Audit(settings)

@@ -9,13 +9,12 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 from support.logs.audit_reports import reported
-from support.logs.audits import made, wrong_answers
+from support.logs.audits import violated_log
 from support.logs.busy_server_log import consumer_protocol_lines
 from support.page.open import Open
 from support.page.pages import finding
 from support.places import TESTS
 
-from benchmarks.log_traffic import Plan
 from fencepost.traces.audit.audit_settings import AuditSettings
 from fencepost.traces.audit.log_audit import audit_log
 from fencepost.traces.audit.server_log_audit import audit_server_log
@@ -95,10 +94,8 @@ def server_page(text: str, folder: Path) -> str:
 
 
 def violated_page(folder: Path) -> str:
-    lines, _, _ = wrong_answers(made(Plan(lines=1_500, groups=3)), seed=1)
-    log = folder / "kafka-request.log"
-    log.write_bytes(b"".join(lines))
-    return folder_page(audit_log(RequestLog([log]), AuditSettings()), folder / "report")
+    run = audit_log(RequestLog([violated_log(folder)]), AuditSettings())
+    return folder_page(run, folder / "report")
 
 
 UNREAD = (

@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 from markupsafe import escape
-from support.logs.audits import made, wrong_answers
+from support.logs.audits import violated_log
 from support.logs.busy_server_log import consumer_protocol_lines
 from support.places import TESTS
 
-from benchmarks.log_traffic import Plan
 from fencepost.traces.audit.audit_settings import AuditSettings
 from fencepost.traces.audit.log_audit import audit_log
 from fencepost.traces.audit.server_log_audit import audit_server_log
@@ -95,10 +94,7 @@ def test_each_line_about_a_request_log_is_on_its_page(path: Path, tmp_path: Path
 
 
 def test_each_violation_is_on_the_page(tmp_path: Path) -> None:
-    lines, _, _ = wrong_answers(made(Plan(lines=1_500, groups=3)), seed=1)
-    log = tmp_path / "kafka-request.log"
-    log.write_bytes(b"".join(lines))
-    run = audit_log(RequestLog([log]), AuditSettings())
+    run = audit_log(RequestLog([violated_log(tmp_path)]), AuditSettings())
     assert run.outcome == "violated"
     assert lacking(run, tmp_path / "report") == []
 
