@@ -189,11 +189,12 @@ def _sentence(
         return with_names(violation.detail, names)
     who = history.sender(exchange.id)
     subject = f"{who}'s {exchange.api} v{exchange.version}{place}"
-    why = _why(rule, violation)
+    own_reason = _reason_of_field(violation)
+    why = _why(rule, violation, own_reason)
     should = _should(violation, exchange, names)
     came = _came(violation, exchange, names, should)
-    is_of_rule = rule is not None and not _reason_of_field(violation)
-    source = f" Source: {rule.source}." if rule is not None and is_of_rule and rule.source else ""
+    source_text = "" if rule is None or own_reason else rule.source
+    source = f" Source: {source_text}." if source_text else ""
     twice = _twice(exchange.api, violation) + _typed(exchange.answer_body) + _vote(violation)
     return f"{subject} should have {should}{why}. Instead {came}.{twice}{beside}{source}"
 
@@ -246,10 +247,10 @@ def _shape(violation: Violation, exchange: HistoryExchange) -> str:
     return next(findings, violation.detail)
 
 
-def _why(rule: Rule | None, violation: Violation) -> str:
+def _why(rule: Rule | None, violation: Violation, own_reason: str) -> str:
     if rule is None:
         return ""
-    reason = _reason_of_field(violation) or rule.because
+    reason = own_reason or rule.because
     because = f": {reason}" if reason else ""
     level = rule.level.value
     if violation.level is not rule.level:
