@@ -23,7 +23,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fencepost.conformance.runtime.toolchain.child import Child, Server, free_ports
@@ -169,13 +169,28 @@ QUICK_FAILOVER = {
 """Properties of a broker that is going to be killed: the cluster takes it back that much sooner."""
 
 
+@dataclass(frozen=True, slots=True)
+class NodeParts:
+    """Parts that the nodes of a target share.
+
+    `jvm`: where they run beside each other, and can't be killed; None: each in a process of its
+    own.  `template`: of the data of a node; None: each has its own.  `flags`: of those processes.
+    """
+
+    jvm: SharedJvm | None = None
+    template: DataTemplate | None = None
+    flags: Sequence[str] = ()
+
+
+_ALONE = NodeParts()
+
+
 class KafkaBroker:
     """A broker (and its ZooKeeper, where it needs one) in a folder; `start` first, `end` last.
 
     `ports`: its own and the controller's (or ZooKeeper's), where other nodes must know them, and
     then `cluster_id` too; None: any that are free.  `request_log`: an absolute path, where each
-    request that it answers is added.  `jvm`: where it runs beside others, which can't be killed;
-    None: in a process of its own.  `template`: of the data of a node.  `flags`: of its JVM.
+    request that it answers is added.
     """
 
     def __init__(
@@ -188,15 +203,13 @@ class KafkaBroker:
         ports: tuple[int, int] | None = None,
         cluster_id: str | None = None,
         request_log: Path | None = None,
-        jvm: SharedJvm | None = None,
-        template: DataTemplate | None = None,
-        flags: Sequence[str] = (),
+        parts: NodeParts = _ALONE,
     ) -> None:
         self.version = version
         self.log = log
-        self._jvm = jvm
-        self._flags = flags
-        self._template = template or DataTemplate(folder / "template")
+        self._jvm = parts.jvm
+        self._flags = parts.flags
+        self._template = parts.template or DataTemplate(folder / "template")
         self._folder = folder
         self._extra = properties
         self._ports = ports
@@ -360,8 +373,8 @@ _ANY_GROUP = "fencepost-moved"
 class KafkaCluster:
     """Nodes that are brokers and controllers at once; `start` first, `end` last.
 
-    `properties`: of each node.  `jvm`, `template`, `flags`: as a broker's.  `request_log`: the path
-    without the number of the node; only nodes that have a JVM of their own write one.
+    `properties`: of each node.  `request_log`: the path without the number of the node; only nodes
+    that have a JVM of their own write one.
     """
 
     def __init__(
@@ -372,9 +385,7 @@ class KafkaCluster:
         properties: Mapping[str, str],
         *,
         request_log: Path | None = None,
-        jvm: SharedJvm | None = None,
-        template: DataTemplate | None = None,
-        flags: Sequence[str] = (),
+        parts: NodeParts = _ALONE,
     ) -> None:
         ports = free_ports(2 * version.nodes)
         pairs = list(zip(ports[: version.nodes], ports[version.nodes :], strict=True))
@@ -391,16 +402,14 @@ class KafkaCluster:
                 "offsets.topic.replication.factor": str(version.nodes),
                 "auto.leader.rebalance.enable": "false",
             }
-            node_log = _of_node(log, number) if jvm is None else log
+            node_log = _of_node(log, number) if parts.jvm is None else log
             requests = None if request_log is None else _of_node(request_log, number)
             self.nodes[number] = KafkaBroker(
                 *(version, home, node_log, own | dict(properties)),
                 ports=pair,
                 cluster_id=cluster_id,
                 request_log=requests,
-                jvm=jvm,
-                template=template,
-                flags=flags,
+                parts=parts,
             )
 
     @property
@@ -502,6 +511,10 @@ IMPLEMENTATION = "Apache Kafka"
 _FEATURES = frozenset({"disconnect", "missing-topics", "delete-topics", "restart"})
 
 
+def _log(place: BrokerPlace, parts: NodeParts) -> Path:
+    return place.log if parts.jvm is None else parts.jvm.log
+
+
 class KafkaTarget(StartedTarget):
     """A Kafka of one node, or a cluster.
 
@@ -525,9 +538,7 @@ class KafkaTarget(StartedTarget):
             self.settable = frozenset()
         self.version = version
         self._request_log = request_log
-        self._jvm: SharedJvm | None = None
-        self._template: DataTemplate | None = None
-        self._flags: tuple[str, ...] = ()
+        self._parts = _ALONE
 
     @property
     def aliases(self) -> frozenset[str]:
@@ -548,20 +559,17 @@ class KafkaTarget(StartedTarget):
         """Start a broker, and its ZooKeeper where it needs one.  Raises TargetUnavailableError."""
         kind, stack = place.kind, place.stack
         if kind == FIRST:
-            self._template = DataTemplate(place.folder / "template")
-            self._jvm = await self._shared_jvm(place)
+            self._parts = await self._start_parts(place)
         if self.version.nodes > 1:
             return await self._start_cluster(place)
         quick = QUICK_FAILOVER if kind.restarts else {}
         properties = quick | self._properties | kind.properties()
         request_log = self._request_log if kind == FIRST else None
-        alone = kind.restarts or request_log is not None
+        parts = self._parts_if(alone=kind.restarts or request_log is not None)
         broker = KafkaBroker(
-            *(self.version, place.folder, self._log(place, alone=alone), properties),
+            *(self.version, place.folder, _log(place, parts), properties),
             request_log=request_log,
-            jvm=None if alone else self._jvm,
-            template=self._template,
-            flags=self._flags,
+            parts=parts,
         )
         stack.push_async_callback(broker.end)
         await broker.start()
@@ -571,15 +579,16 @@ class KafkaTarget(StartedTarget):
             stack.push_async_callback(failovers.close)
         return await self._reached(place, broker.address, failovers)
 
-    async def _shared_jvm(self, place: BrokerPlace) -> SharedJvm | None:
+    async def _start_parts(self, place: BrokerPlace) -> NodeParts:
         """Start the JVM of all brokers that aren't killed, with the log of the first.
 
-        None where nothing can compile its program.  Raises TargetUnavailableError.
+        There is none where nothing can compile its program.  Raises TargetUnavailableError.
         """
+        parts = NodeParts(template=DataTemplate(place.folder / "template"))
         java = await find_java(self.version.java)
         program = await compiled(java)
         if program is None:
-            return None
+            return parts
         logging = place.folder / "log4j.properties"
         logging.write_text(logging_properties(None), encoding="utf-8")
         # An archive fits a class path that begins as that of its training does.
@@ -593,33 +602,31 @@ class KafkaTarget(StartedTarget):
             with temporary_folder() as own:
                 jvm = await start(own, folder / "training.log", flags)
                 version = replace(self.version, nodes=1)
-                broker = KafkaBroker(version, own, jvm.log, {}, jvm=jvm, template=self._template)
+                broker = KafkaBroker(version, own, jvm.log, {}, parts=replace(parts, jvm=jvm))
                 try:
                     await broker.start()
                     await jvm.halt()
                 finally:
                     await jvm.end()
 
-        self._flags = await class_archive(self.version.release, java, train)
-        jvm = await start(place.folder, place.log, self._flags)
+        flags = await class_archive(self.version.release, java, train)
+        jvm = await start(place.folder, place.log, flags)
         place.stack.push_async_callback(jvm.end)
-        return jvm
+        return replace(parts, jvm=jvm, flags=flags)
 
-    def _log(self, place: BrokerPlace, *, alone: bool = False) -> Path:
-        """Return the log of a broker; `alone`: in a process of its own."""
-        return place.log if alone or self._jvm is None else self._jvm.log
+    def _parts_if(self, *, alone: bool) -> NodeParts:
+        """Return what a broker shares; `alone`: it has a process of its own."""
+        return replace(self._parts, jvm=None) if alone else self._parts
 
     async def _start_cluster(self, place: BrokerPlace) -> TcpTarget:
         """Start nodes of which one after the other coordinates all groups."""
         properties = self._properties | place.kind.properties()
         request_log = self._request_log if place.kind == FIRST else None
-        alone = request_log is not None
+        parts = self._parts_if(alone=request_log is not None)
         cluster = KafkaCluster(
-            *(self.version, place.folder, self._log(place, alone=alone), properties),
+            *(self.version, place.folder, _log(place, parts), properties),
             request_log=request_log,
-            jvm=None if alone else self._jvm,
-            template=self._template,
-            flags=self._flags,
+            parts=parts,
         )
         place.stack.push_async_callback(cluster.end)
         await cluster.start()
