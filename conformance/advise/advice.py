@@ -44,7 +44,7 @@ from fencepost.conformance.advise.known_facts import (
 )
 from fencepost.conformance.simulate.deployment_scenario import RESUME_S, Spread, longest_s
 from fencepost.model.history.words import plural
-from fencepost.traces.operations.client_libraries import JAVA, ClientLibrary
+from fencepost.traces.operations.client_libraries import ClientLibrary
 from fencepost.traces.operations.restarts import LADDER_MS
 
 _CHECK_S = 0.1
@@ -562,7 +562,7 @@ def stand_of(known: KnownGroup, setting: SettingCost) -> Stand:
     return Stand(setting.is_static, offers, setting.session_s, setting.heartbeat_s)
 
 
-def assignors_of(offers: str, library: ClientLibrary = JAVA) -> str:
+def assignors_of(offers: str, library: ClientLibrary) -> str:
     """Return the line that sets the assignors; "" where the library's name of it is not known."""
     return library.assignors.get(offers, "")
 
@@ -687,7 +687,7 @@ def migration(advice: Advice) -> list[str]:
     return words
 
 
-def bounce_words(bounce: Bounce, library: ClientLibrary = JAVA) -> str:
+def bounce_words(bounce: Bounce, library: ClientLibrary) -> str:
     """Describe the settings with which processes are started."""
     old, new = bounce.old, bounce.new
     changes = []

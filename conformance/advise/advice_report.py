@@ -98,8 +98,7 @@ def head_words(advice: Advice, log: LogFacts | None) -> Iterator[str]:
     today, advised = advice.today, advice.advised
     if advised.lost_s <= today.lost_s:
         return
-    why_not = next((p.why_not for p in advice.curve if p.session_s == today.session_s), "")
-    if why_not:
+    if why_not := _why_not(advice, today.session_s):
         yield (
             f"It loses more than what is compared with, {setting_words(today)}, since "
             f"{today.session_s:g} s are {why_not}."
@@ -109,6 +108,11 @@ def head_words(advice: Advice, log: LogFacts | None) -> Iterator[str]:
             f"It doesn't pay: of what may be advised it loses least, and more than what is "
             f"compared with, {setting_words(today)}."
         )
+
+
+def _why_not(advice: Advice, session_s: float) -> str:
+    """Return the reason why a session timeout is not advised, "" where there is none."""
+    return next((point.why_not for point in advice.curve if point.session_s == session_s), "")
 
 
 def advice_words(
@@ -390,19 +394,16 @@ def log_words(advice: Advice, log: LogFacts) -> Iterator[str]:
     yield from _free_words(log)
     best = advice.advised
     avoided = log.avoided(best.form, best.session_s)
-    stopped_s = avoided_s(avoided)
+    stopped_s = avoided_s(avoided) if avoided else None
     took = "" if stopped_s is None else f", which took {_short(stopped_s)}"
-    yield (
-        f"What is advised would have avoided {len(avoided)} of the {rebalances}"
-        f"{took if avoided else ''}."
-    )
+    yield f"What is advised would have avoided {len(avoided)} of the {rebalances}{took}."
     yield from _unlike_restarts(log)
     if log.left_out:
         yield "The log has more rows than an audit keeps; only those are counted."
 
 
 def _library_words(library: ClientLibrary) -> Iterator[str]:
-    """Describe the client library, and what it can't be advised."""
+    """Name the client library, and tell why its strategy is kept."""
     yield f"Its clients are of {library.name}, as their client ids or assignors show."
     if library.keeps:
         yield f"The strategy is kept: {library.name} {library.keeps} (--only)."
@@ -447,10 +448,8 @@ def audit_words(advice: Advice, log: LogFacts | None) -> Iterator[str]:
             "few restarts outlive loses more."
         )
     elif needed_ms is not None and needed_ms != best.session_s * 1000:
-        point = next((p for p in advice.curve if p.session_s * 1000 == needed_ms), None)
-        why = "less is lost in a week"
-        if point is not None and point.why_not:
-            why = f"{needed_ms / 1000:g} s are {point.why_not}"
+        why_not = _why_not(advice, needed_ms / 1000)
+        why = f"{needed_ms / 1000:g} s are {why_not}" if why_not else "less is lost in a week"
         yield (
             f"fencepost audit names session.timeout.ms={needed_ms}, enough for the absences in "
             f"this log; {best.session_s * 1000:.0f} is advised since {why}."

@@ -275,8 +275,8 @@ def known_group(facts: dict[str, Any]) -> KnownGroup:
     values["is_new"] = not TODAY & values.keys()
     values["keeps_heartbeat"] = "heartbeat_s" in values
     library = BY_NAME.get(values.get("library", ""), JAVA)
-    values["offers_both"] = values.get("strategy", library.strategy) == BOTH
     values.setdefault("strategy", library.strategy)
+    values["offers_both"] = values["strategy"] == BOTH
     values.setdefault("session_s", library.session_ms / 1000)
     if values["offers_both"]:
         values["strategy"] = "eager"

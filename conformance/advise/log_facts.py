@@ -24,7 +24,7 @@ from fencepost.traces.logs.log_files import LogFileError
 from fencepost.traces.logs.request_log import RequestLog
 from fencepost.traces.logs.server_log import LogKind, ServerLog, common_kind, files_in
 from fencepost.traces.operations.client_libraries import BY_NAME, ClientLibrary, without_static
-from fencepost.traces.operations.operator_rows import GroupKind, Remedy
+from fencepost.traces.operations.operator_rows import OF_SESSIONS, GroupKind, Remedy
 from fencepost.traces.operations.operator_words import operator_json
 
 _FORMATS = frozenset({"fencepost-audit", "fencepost-server-log-audit"})
@@ -94,8 +94,7 @@ class LogFacts:
         return max((ms for ms in named if ms is not None), default=None)
 
 
-SAVING = frozenset({Remedy.STATIC.value, Remedy.LONGER_SESSION.value})
-"""The remedies that are about sessions."""
+SAVING = frozenset(remedy.value for remedy in OF_SESSIONS)
 
 
 def read_reports(files: Sequence[Path], group: str | None) -> Report:

@@ -250,10 +250,17 @@ def _logged(exchange: RecordedExchange) -> LoggedExchange:
 def _removal(act: Act) -> LoggedExchange:
     """Return the LeaveGroup of an administrator, which the proxy sends by itself."""
     row = {"memberId": "", "groupInstanceId": act.about["instance"]}
-    at_ms, members = int(act.at_ms), [{**row, "errorCode": act.about["code"]}]
-    request, answer = {"groupId": act.about["group"], "members": [row]}, {"members": members}
-    both = (request, {"errorCode": 0, **answer})
-    return LoggedExchange("LeaveGroup", 4, at_ms, at_ms, *both, "administrator", "")
+    at_ms = int(act.at_ms)
+    return LoggedExchange(
+        "LeaveGroup",
+        4,
+        at_ms,
+        at_ms,
+        {"groupId": act.about["group"], "members": [row]},
+        {"errorCode": 0, "members": [{**row, "errorCode": act.about["code"]}]},
+        "administrator",
+        "",
+    )
 
 
 _CLOSE_MS = 30_000

@@ -274,7 +274,8 @@ def differences(result: CaseResult, jitter: float) -> list[str]:
     for figure in (*COUNTS, *CAUSE_COUNTS, *TIMES):
         expected, happened = result.simulated.get(figure), result.happened(figure)
         if expected is None or happened is None:
-            wrong += [figure] if figure not in LATER else []
+            if figure not in LATER:
+                wrong.append(figure)
             continue
         spare = jitter + max(run.stood_still_s for run in result.real) if figure in TIMES else 0
         if happened[0] < expected[0] - spare or happened[1] > expected[1] + spare:

@@ -174,6 +174,8 @@ class Remedy(Enum):
 
 AVOIDING = (Remedy.STATIC, Remedy.LONGER_SESSION, Remedy.NO_LEAVE, Remedy.LONGER_POLL)
 """The remedies that are settings."""
+OF_SESSIONS = frozenset({Remedy.STATIC, Remedy.LONGER_SESSION})
+"""The remedies for which the session timeout must be longer than an absence."""
 
 
 class Rebalance(RowPart, frozen=True):

@@ -39,6 +39,7 @@ from fencepost.traces.operations.operator_report import (
 )
 from fencepost.traces.operations.operator_rows import (
     AVOIDING,
+    OF_SESSIONS,
     Cause,
     Deployment,
     EmptySpan,
@@ -277,7 +278,7 @@ def _sessions(report: OperatorReport) -> Iterator[str]:
     needed = [r.session_ms for r in report.rebalances.rows if r.session_ms is not None]
     if not needed:
         return
-    others = report.remedies[Remedy.STATIC] + report.remedies[Remedy.LONGER_SESSION] - len(needed)
+    others = sum(report.remedies[remedy] for remedy in OF_SESSIONS) - len(needed)
     which = "all of these"
     if others:
         which = (
@@ -305,9 +306,10 @@ def _today_ms(report: OperatorReport) -> int | None:
 
 def _of_expired(report: OperatorReport) -> Iterator[str]:
     """Yield lines about rebalances of members that expired, and what static membership needs."""
-    saved = {Remedy.STATIC, Remedy.LONGER_SESSION}
     rows = [
-        row for row in report.rebalances.rows if row.remedy in saved and row.expired_ms is not None
+        row
+        for row in report.rebalances.rows
+        if row.remedy in OF_SESSIONS and row.expired_ms is not None
     ]
     late = [row.expired_ms or 0 for row in rows if row.away_ms is None and row.expired_ms]
     if late:

@@ -15,7 +15,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from fencepost.traces.operations.group_events import Prepared
-from fencepost.traces.operations.operator_rows import Cause, End, Process, Rebalance, Remedy
+from fencepost.traces.operations.operator_rows import (
+    OF_SESSIONS,
+    Cause,
+    End,
+    Process,
+    Rebalance,
+    Remedy,
+)
 from fencepost.traces.operations.ownership import PATIENCE_MS, LogMember, Offers, subscription
 from fencepost.traces.operations.restarts import Arrival, Departure, RestartMatcher, long_enough_ms
 
@@ -491,7 +498,7 @@ class Rebalances:
             return replace(saved, remedy=Remedy.UNKNOWN, unclear=SENDER_UNSEEN)
         if remedy is Remedy.STATIC and not self.can_be_static:
             return replace(saved, remedy=Remedy.NOTHING)
-        if away_ms is None or remedy not in {Remedy.STATIC, Remedy.LONGER_SESSION}:
+        if away_ms is None or remedy not in OF_SESSIONS:
             return saved
         session_ms = long_enough_ms(away_ms)
         if session_ms is None:

@@ -139,7 +139,7 @@ def test_a_session_counts_as_long_enough_only_with_the_silence_before_it() -> No
 
 
 @pytest.mark.parametrize(
-    ("log", "group", "said"),
+    ("log", "group", "sentence"),
     [
         ("05", "tests", "A loop: "),
         ("07", "events-reader", "joined group 'events-reader' again as its leader 15 times"),
@@ -151,10 +151,10 @@ def test_a_session_counts_as_long_enough_only_with_the_silence_before_it() -> No
     ],
 )
 def test_what_a_log_without_restarts_shows_is_said_in_the_audit_s_words(
-    log: str, group: str, said: str
+    log: str, group: str, sentence: str
 ) -> None:
     text = refused(log, group)
-    assert said in text
+    assert sentence in text
     assert "--restart-s" in text
 
 

@@ -20,22 +20,25 @@ THREAD = "wc-11111111-2222-3333-4444-555555555555-StreamThread-{}-consumer"
 
 
 @dataclass
-class Asked:
+class PlayedAdvice:
     advice: Advice
     text: str
     settings: list[str]
 
 
+Advise = Callable[..., PlayedAdvice]
+
+
 @pytest.fixture
-def asked(tmp_path: Path) -> Callable[..., Asked]:
-    def ask(group: PlayedGroup, **options: float) -> Asked:
+def advise(tmp_path: Path) -> Advise:
+    def advise_played(group: PlayedGroup, **options: float) -> PlayedAdvice:
         log = log_facts(read_reports([group.write(tmp_path / "server.log")], None), None)
         facts = facts_of(log, options)
         advice = advice_for(known_group(facts))
         words = [*head_words(advice, log), *reasons(advice, list(facts), log)]
-        return Asked(advice, " ".join([*words, *log_words(advice, log)]), settings(advice))
+        return PlayedAdvice(advice, " ".join([*words, *log_words(advice, log)]), settings(advice))
 
-    return ask
+    return advise_played
 
 
 def rolled(clients: list[str], away_s: list[float], **how: object) -> PlayedGroup:
@@ -45,31 +48,33 @@ def rolled(clients: list[str], away_s: list[float], **how: object) -> PlayedGrou
     return group
 
 
-def test_a_session_shorter_than_absences(asked: Callable[..., Asked]) -> None:
-    done = asked(rolled(4 * ["consumer-g-1"], [60.0, 75.0]))
-    assert "4 restarts with a rebalance took 60.0 s to 75.0 s" in done.text
-    assert "avoided 8 of 9 rebalances with session.timeout.ms=120000" in done.text
-    assert done.text.count(AIMS) == 1
-    assert "need a session of" not in done.text  # one static session is named, the audit's
-    assert "no group.instance.id" in done.settings
+def test_a_session_shorter_than_absences(advise: Advise) -> None:
+    played = advise(rolled(4 * ["consumer-g-1"], [60.0, 75.0]))
+    assert "4 restarts with a rebalance took 60.0 s to 75.0 s" in played.text
+    assert "avoided 8 of 9 rebalances with session.timeout.ms=120000" in played.text
+    assert played.text.count(AIMS) == 1
+    assert "need a session of" not in played.text  # one static session is named, the audit's
+    assert "no group.instance.id" in played.settings
 
 
-def test_a_session_much_longer_than_absences(asked: Callable[..., Asked]) -> None:
-    done = asked(rolled(3 * ["consumer-g-1"], [4.0, 5.0, 6.0], session_ms=300_000))
-    assert "A session of 15 s is shorter than today's 300 s" in done.text
-    assert "with session.timeout.ms=10000" in done.text
-    assert "It doesn't pay" not in done.text
+def test_a_session_much_longer_than_absences(advise: Advise) -> None:
+    played = advise(rolled(3 * ["consumer-g-1"], [4.0, 5.0, 6.0], session_ms=300_000))
+    assert "A session of 15 s is shorter than today's 300 s" in played.text
+    assert "with session.timeout.ms=10000" in played.text
+    assert "It doesn't pay" not in played.text
 
 
-def test_a_session_that_is_cheaper_and_not_safe_is_said_to_be(asked: Callable[..., Asked]) -> None:
-    done = asked(rolled(3 * ["rdkafka"], [3.0, 4.0, 5.0], session_ms=6_000))
-    assert done.advice.advised.lost_s > done.advice.today.lost_s
+def test_a_session_that_is_cheaper_and_not_safe_is_said_to_be(
+    advise: Advise,
+) -> None:
+    played = advise(rolled(3 * ["rdkafka"], [3.0, 4.0, 5.0], session_ms=6_000))
+    assert played.advice.advised.lost_s > played.advice.today.lost_s
     assert (
         "It loses more than what is compared with, dynamic+eager, 6 s, since 6 s are shorter"
-        in (done.text)
+        in (played.text)
     )
-    assert "It doesn't pay" not in done.text
-    assert "partition.assignment.strategy=range,roundrobin" in done.settings
+    assert "It doesn't pay" not in played.text
+    assert "partition.assignment.strategy=range,roundrobin" in played.settings
 
 
 @pytest.mark.parametrize(
@@ -80,13 +85,13 @@ def test_a_session_that_is_cheaper_and_not_safe_is_said_to_be(asked: Callable[..
     ],
 )
 def test_libraries_without_static_members_are_advised_none(
-    client: str, name: str, line: str, asked: Callable[..., Asked]
+    client: str, name: str, line: str, advise: Advise
 ) -> None:
-    done = asked(rolled([client.format(n) for n in range(3)], [15.0], is_new=True))
-    assert done.settings[0] == line
-    assert not any("instance" in each.lower() for each in done.settings)
-    assert done.text.count(f"{name} has no static members") == 1
-    assert {str(form) for form in done.advice.known.forms} == {"dynamic+eager"}
+    played = advise(rolled([client.format(n) for n in range(3)], [15.0], is_new=True))
+    assert played.settings[0] == line
+    assert not any("instance" in each.lower() for each in played.settings)
+    assert played.text.count(f"{name} has no static members") == 1
+    assert {str(form) for form in played.advice.known.forms} == {"dynamic+eager"}
 
 
 @pytest.mark.parametrize(
@@ -97,45 +102,45 @@ def test_libraries_without_static_members_are_advised_none(
         ("kafka-python-2.0.2", "session_timeout_ms=15000"),
     ],
 )
-def test_settings_have_the_names_of_each_library(
-    client: str, line: str, asked: Callable[..., Asked]
-) -> None:
-    assert asked(rolled(3 * [client], [12.0], session_ms=10_000)).settings[0] == line
+def test_settings_have_the_names_of_each_library(client: str, line: str, advise: Advise) -> None:
+    assert advise(rolled(3 * [client], [12.0], session_ms=10_000)).settings[0] == line
 
 
-def test_streams_threads_keep_their_own_assignor(asked: Callable[..., Asked]) -> None:
+def test_streams_threads_keep_their_own_assignor(advise: Advise) -> None:
     group = PlayedGroup("g")
     for number, member_id in enumerate(group.start([THREAD.format(n) for n in (1, 2, 3)])):
         at_s = 60.0 + 120 * number
         group.join(group.members[member_id], at_s + 12, waits_for=member_id)
         group.expire(member_id, at_s + 45, is_waited_for=True)
     with pytest.raises(AdviceError, match="3 new members waited for the session of a dead pre"):
-        asked(group)
-    done = asked(group, restart_s=12.0)
-    assert "Kafka Streams has an assignor of its own" in done.text
-    assert not any("assign" in line.lower() for line in done.settings)
-    assert {form.strategy for form in done.advice.known.forms} == {"cooperative"}
+        advise(group)
+    played = advise(group, restart_s=12.0)
+    assert "Kafka Streams has an assignor of its own" in played.text
+    assert not any("assign" in line.lower() for line in played.settings)
+    assert {form.strategy for form in played.advice.known.forms} == {"cooperative"}
 
 
-def test_connect_workers_are_no_consumers(asked: Callable[..., Asked]) -> None:
+def test_connect_workers_are_no_consumers(advise: Advise) -> None:
     group = rolled(3 * ["connect-1"], [50.0], protocols="sessioned, compatible, default")
     with pytest.raises(AdviceError, match=r"scheduled\.rebalance\.max\.delay\.ms .* up to 50\.0 s"):
-        asked(group)
+        advise(group)
 
 
-def test_processes_that_never_come_back_are_no_restarts(asked: Callable[..., Asked]) -> None:
+def test_processes_that_never_come_back_are_no_restarts(
+    advise: Advise,
+) -> None:
     group = PlayedGroup("g", session_ms=30_000)
     first, second, third, _ = group.start([f"app-{n}" for n in range(4)])
     group.expire(first, 60)
     group.leave(second, 120)
     group.join("app-1", 128)
     group.expire(third, 200)
-    done = asked(group)
-    assert "1 restart with a rebalance took 8.0 s." in done.text
-    assert "avoided 2 of 5 rebalances" in done.text
-    assert "came back" not in done.text
+    played = advise(group)
+    assert "1 restart with a rebalance took 8.0 s." in played.text
+    assert "avoided 2 of 5 rebalances" in played.text
+    assert "came back" not in played.text
     gone = PlayedGroup("g")
     (only,) = gone.start(["app-0"])
     gone.expire(only, 60)
     with pytest.raises(AdviceError, match="Its last member expired, and none came until the log"):
-        asked(gone)
+        advise(gone)

@@ -96,8 +96,8 @@ def test_of_members_that_expire_together_one_is_the_cause_and_the_others_are_nam
 
 
 def test_who_is_removed_by_an_administrator_is_noted() -> None:
-    found = of([{"do": "remove", "who": ["app-2"]}], settings={"membership": "static"})
-    assert found[0] == ("leave", "app-2", (), "removed by an administrator")
+    rows = of([{"do": "remove", "who": ["app-2"]}], settings={"membership": "static"})
+    assert rows[0] == ("leave", "app-2", (), "removed by an administrator")
 
 
 def test_a_rebalance_that_a_failover_cuts_off_is_there_without_a_generation() -> None:

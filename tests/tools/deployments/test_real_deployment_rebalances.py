@@ -58,9 +58,9 @@ def outline(rows: list[Rebalance]) -> list[tuple[object, ...]]:
 def test_it_has_the_rebalances_of_the_simulation_and_their_causes(name: str, form: str) -> None:
     deployment = PlayedDeployment(variants_of(find_scenario(name), form)[form], 0)
     judged = [row.row for row in deployment.play() if isinstance(row, JudgedRebalance)]
-    found = recorded_rebalances(recorded(deployment), GROUP_ID)
-    assert outline(found) == outline(judged)
-    assert found
+    recorded_rows = recorded_rebalances(recorded(deployment), GROUP_ID)
+    assert outline(recorded_rows) == outline(judged)
+    assert recorded_rows
 
 
 def test_other_groups_are_none_of_ours() -> None:

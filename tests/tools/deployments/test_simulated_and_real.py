@@ -56,8 +56,8 @@ def test_so_are_rebalances_of_other_causes(causes: dict[str, int], figures: list
 
 
 def test_causes_are_counted_in_a_simulation_of_the_case() -> None:
-    found = simulated(CASES_BY_NAME["bounce-eager"].at(3, 15), (), seeds=2)
-    assert (found["leaves"], found["new_members"], found["rejoins"]) == ((3, 3), (3, 3), (0, 0))
+    ranges = simulated(CASES_BY_NAME["bounce-eager"].at(3, 15), (), seeds=2)
+    assert (ranges["leaves"], ranges["new_members"], ranges["rejoins"]) == ((3, 3), (3, 3), (0, 0))
 
 
 def test_a_figure_that_was_not_simulated_differs() -> None:
