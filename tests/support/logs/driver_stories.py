@@ -14,14 +14,14 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from enum import Enum
 
+from support.kafka.admin import open_admin
 from support.logs.log_clients import Cluster, Line, Pod
 from support.logs.two_brokers import TwoBrokers
 
 from fencepost.conformance.clients.driver import Driver, DriverPool
 from fencepost.conformance.clients.driver_programs import find_client
 from fencepost.conformance.targets.brokers.kafka_version import KafkaVersion
-from fencepost.conformance.targets.tcp.cluster_admin import DEADLINES, Admin, AdminError
-from fencepost.conformance.targets.tcp.security import parse_address
+from fencepost.conformance.targets.tcp.cluster_admin import Admin, AdminError
 from fencepost.model.plans.steps import Close, ResumePolling, StopPolling
 from fencepost.properties.requirements.driver_messages import ConsumerSettings, Done, Error
 
@@ -351,16 +351,10 @@ def clients_of(version: KafkaVersion) -> dict[str, str]:
     return {name: name for name in STORIES} | ({"java": old} if version.number < before else {})
 
 
-async def opened_admin(address: str) -> Admin:
-    admin = Admin(parse_address(address), remote=False, deadlines=DEADLINES)
-    await admin.open()
-    return admin
-
-
 async def _the_end(address: str, library: Library) -> None:
     """Wait until all sessions are over: a request log tells of nothing after its last request."""
     await asyncio.sleep(2 * SESSION_MS / 1000)
-    end = Scene(address, library, "end", await opened_admin(address))
+    end = Scene(address, library, "end", await open_admin(address))
     last = await end.start(1)
     await end.settled(1)
     await last.close()
@@ -373,7 +367,7 @@ async def play_clients(
     say: Callable[[str], object],
 ) -> list[Played]:
     """Play all stories on a broker, side by side; return when all sessions are over."""
-    admin = await opened_admin(address)
+    admin = await open_admin(address)
     await admin.create_topic(TOPIC, (await admin.brokers()).get(-1), PARTITIONS)
 
     async def one(story: Story, library: Library) -> Played:
@@ -398,7 +392,7 @@ async def play_failover(
 ) -> list[Played]:
     """Have the groups go to the other broker just when a member of each has crashed."""
     address = brokers.bootstrap.partition(",")[0]
-    admin = await opened_admin(address)
+    admin = await open_admin(address)
     topic = {"name": TOPIC, "numPartitions": PARTITIONS, "replicationFactor": 2}
     await admin.call(
         "CreateTopics",
@@ -419,7 +413,7 @@ async def play_failover(
         scene.note(Deed.LOADED)
     say("a failover")
     left = await brokers.fail_over()
-    after = await opened_admin(left)
+    after = await open_admin(left)
     for number, (scene, (first, _)) in enumerate(zip(scenes, pairs, strict=True)):
         scene.admin = after
         await scene.settled(1)

@@ -19,13 +19,12 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from support.kafka.admin import open_admin
 from support.logs.log_clients import TOPIC, Cluster
 from support.logs.log_stories import DYNAMIC, EVERYDAY, FAULTS, NAMES, Stage, Staged, Story
 
 from fencepost.conformance.targets.brokers.kafka import KafkaBroker
 from fencepost.conformance.targets.brokers.kafka_version import parse_kafka_version
-from fencepost.conformance.targets.tcp.cluster_admin import DEADLINES, Admin
-from fencepost.conformance.targets.tcp.security import Address
 
 LATEST = (9, 5, 4, 5, 9)
 _RECENT = (LATEST, (5, 3, 3, 3, 7))
@@ -69,9 +68,7 @@ async def record(
 
 
 async def _play(address: str, version: str, groups: int) -> list[Staged]:
-    host, _, port = address.partition(":")
-    admin = Admin(Address(host, int(port)), remote=False, deadlines=DEADLINES)
-    await admin.open()
+    admin = await open_admin(address)
     topic = {"name": TOPIC, "numPartitions": 1, "replicationFactor": 1}
     await admin.call("CreateTopics", {"topics": [topic], "timeoutMs": 10_000})
     room = asyncio.Semaphore(AT_ONCE)

@@ -12,6 +12,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from support.kafka.admin import open_admin
+
 from fencepost.conformance.runtime.toolchain.child import free_ports
 from fencepost.conformance.targets.brokers.kafka import (
     HOST,
@@ -20,8 +22,6 @@ from fencepost.conformance.targets.brokers.kafka import (
     KafkaCluster,
 )
 from fencepost.conformance.targets.brokers.kafka_version import KafkaVersion
-from fencepost.conformance.targets.tcp.cluster_admin import DEADLINES, Admin
-from fencepost.conformance.targets.tcp.security import parse_address
 
 _ANY_GROUP = "fencepost-moved"
 
@@ -81,8 +81,7 @@ async def _with_zookeeper(version: KafkaVersion, folder: Path) -> AsyncIterator[
         )
 
     async def fail_over() -> str:
-        admin = Admin(parse_address(next(iter(brokers))), remote=False, deadlines=DEADLINES)
-        await admin.open()
+        admin = await open_admin(next(iter(brokers)))
         leader = str(await admin.find_coordinator(_ANY_GROUP))
         await brokers[leader].kill()
         return next(address for address in brokers if address != leader)

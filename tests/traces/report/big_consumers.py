@@ -16,14 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from support.kafka.admin import open_admin
 from support.logs.consumer_groups import Process, Stage
 from support.logs.log_clients import Cluster, Pod, leave
 from support.logs.real_consumer import LIBRARIES, SESSION_MS, TOPIC
 
 from fencepost.conformance.targets.brokers.kafka import KafkaBroker
 from fencepost.conformance.targets.brokers.kafka_version import parse_kafka_version
-from fencepost.conformance.targets.tcp.cluster_admin import DEADLINES, Admin
-from fencepost.conformance.targets.tcp.security import Address
 from fencepost.traces.audit.audit_results import EXPLAINED
 from fencepost.traces.audit.audit_settings import AuditSettings
 from fencepost.traces.audit.log_audit import AuditRun, audit_log
@@ -187,9 +186,7 @@ async def play(folder: Path) -> list[Stage]:
     try:
         async with asyncio.timeout(LONGEST_S):
             await broker.start()
-            host, _, port = broker.address.partition(":")
-            admin = Admin(Address(host, int(port)), remote=False, deadlines=DEADLINES)
-            await admin.open()
+            admin = await open_admin(broker.address)
             topic = {"name": TOPIC, "numPartitions": 2, "replicationFactor": 1}
             await admin.call("CreateTopics", {"topics": [topic], "timeoutMs": 10_000})
             for library in LIBRARIES:

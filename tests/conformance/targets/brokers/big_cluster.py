@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 from support.command import PATIENCE_S, run
+from support.kafka.admin import open_admin
 from support.kafka.real_kafka import kafka_cluster
 from support.tcp.left_behind import IGNORING, MINE, certify, end, on
 
-from fencepost.conformance.targets.tcp.cluster_admin import DEADLINES, Admin
-from fencepost.conformance.targets.tcp.security import Address, parse_address
+from fencepost.conformance.targets.tcp.security import Address
 
 pytestmark = [pytest.mark.needs("java"), pytest.mark.asyncio(loop_scope="module")]
 
@@ -43,8 +43,7 @@ async def cluster(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[lis
 
 
 async def coordinators(address: str, groups: int) -> set[Address]:
-    admin = Admin(parse_address(address), remote=False, deadlines=DEADLINES)
-    await admin.open()
+    admin = await open_admin(address)
     return {await admin.find_coordinator(f"somebody-{number}") for number in range(groups)}
 
 
