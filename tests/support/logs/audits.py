@@ -14,7 +14,7 @@ from fencepost.model.revision import Revision
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.traces.audit.audit_results import GroupResult
 from fencepost.traces.audit.audit_settings import AuditSettings
-from fencepost.traces.audit.log_audit import Audit, audit_log
+from fencepost.traces.audit.log_audit import Audit, AuditRun, audit_log
 from fencepost.traces.logs.request_log import LoggedExchange, RequestLog
 
 Lines = list[bytes]
@@ -63,12 +63,12 @@ def wrong_answers(lines: Lines, seed: int) -> tuple[Lines, int, str]:
         return changed, place + 1, found["request"]["groupId"]
 
 
-def violated_log(folder: Path) -> Path:
-    """Write a log in which one answer is wrong."""
+def violated_run(folder: Path) -> AuditRun:
+    """Audit a log of three groups with one wrong answer."""
     lines, _, _ = wrong_answers(made(Plan(lines=1_500, groups=3)), seed=1)
     path = folder / "kafka-request.log"
     path.write_bytes(b"".join(lines))
-    return path
+    return audit_log(RequestLog([path]), AuditSettings())
 
 
 def of_exchanges(lines: Exchanges, settings: AuditSettings | None = None) -> dict[str, GroupResult]:

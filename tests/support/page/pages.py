@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 from typing import Any
 
 from support.places import ROOT
@@ -21,6 +23,12 @@ def finding(name: str) -> PageTrace:
 
 def finding_page(*names: str) -> str:
     return trace_page([finding(name) for name in names])
+
+
+def page_text(page: str) -> str:
+    """Return the text of a page's body, also what is closed, as one line."""
+    body = page[page.index("<main") : page.index("</main>")]
+    return html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", body)))
 
 
 def kept_certificate(name: str) -> dict[str, Any]:

@@ -9,16 +9,14 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 from support.logs.audit_reports import reported
-from support.logs.audits import violated_log
+from support.logs.audits import violated_run
 from support.logs.busy_server_log import consumer_protocol_lines
 from support.page.open import Open
 from support.page.pages import finding
 from support.places import TESTS
 
-from fencepost.traces.audit.audit_settings import AuditSettings
-from fencepost.traces.audit.log_audit import audit_log
 from fencepost.traces.audit.server_log_audit import audit_server_log
-from fencepost.traces.logs.request_log import RequestLog, read_request_log
+from fencepost.traces.logs.request_log import read_request_log
 from fencepost.traces.logs.server_log import ServerLog
 from fencepost.traces.report.audit_folder import LogRun, write_audit
 from fencepost.traces.report.audit_page import Judged, audit_page
@@ -82,7 +80,7 @@ def test_a_narrow_screen_scrolls_tables_not_the_page(open_page: Open, text: str)
 
 
 def folder_page(run: LogRun, folder: Path) -> str:
-    """Write a report as a command does; return its page."""
+    """Write a report; return its page."""
     write_audit(run, folder)
     return (folder / "index.html").read_text("utf-8")
 
@@ -94,8 +92,7 @@ def server_page(text: str, folder: Path) -> str:
 
 
 def violated_page(folder: Path) -> str:
-    run = audit_log(RequestLog([violated_log(folder)]), AuditSettings())
-    return folder_page(run, folder / "report")
+    return folder_page(violated_run(folder), folder / "report")
 
 
 UNREAD = (

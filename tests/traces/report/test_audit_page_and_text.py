@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from markupsafe import escape
-from support.logs.audits import violated_log
+from support.logs.audits import violated_run
 from support.logs.busy_server_log import consumer_protocol_lines
+from support.page.pages import page_text
 from support.places import TESTS
 
 from fencepost.traces.audit.audit_settings import AuditSettings
@@ -31,10 +31,9 @@ MORE = re.compile(r"[Aa]nd [\d,]+ more |[Aa]nd (?:restarts in )?[\d,]+ (?:more )
 NOT_ALL = ", so this is not all:"
 
 
-def shown(page: str) -> str:
-    """Return all words of a page, also those in closed parts, as one line of text."""
-    body = page[page.index("<main") : page.index("</main>")]
-    return _even(html.unescape(re.sub(r"<[^>]*>", " ", body)))
+def even_text(page: str) -> str:
+    """Return the text of a page, without spaces before its punctuation."""
+    return _even(page_text(page))
 
 
 def _even(text: str) -> str:
@@ -63,11 +62,11 @@ def parts(line: str) -> Iterator[str]:
 
 def missing(text: str, page: str) -> list[str]:
     """Return the parts of the text that are not on the page."""
-    there = shown(page).lower()
+    on_page = even_text(page).lower()
     first, *lines = text.splitlines()
     lines = [first.rstrip("."), *(line for line in lines if not MORE.match(line.strip()))]
-    wanted = (part for line in lines for part in parts(line.removesuffix(NOT_ALL)))
-    return [part for part in wanted if _even(part).lower() not in there]
+    expected = (part for line in lines for part in parts(line.removesuffix(NOT_ALL)))
+    return [part for part in expected if _even(part).lower() not in on_page]
 
 
 def written(run: LogRun, folder: Path) -> tuple[str, str]:
@@ -94,7 +93,7 @@ def test_each_line_about_a_request_log_is_on_its_page(path: Path, tmp_path: Path
 
 
 def test_each_violation_is_on_the_page(tmp_path: Path) -> None:
-    run = audit_log(RequestLog([violated_log(tmp_path)]), AuditSettings())
+    run = violated_run(tmp_path)
     assert run.outcome == "violated"
     assert lacking(run, tmp_path / "report") == []
 
@@ -130,13 +129,13 @@ def test_groups_of_another_protocol_are_in_the_heading(tmp_path: Path) -> None:
     run = audit_server_log(ServerLog([log]))
     text, page = written(run, tmp_path / "report")
     assert missing(text, page) == []
-    assert "0 groups, not judged; 3 groups of another protocol, not judged" in shown(page)
+    assert "0 groups, not judged; 3 groups of another protocol, not judged" in even_text(page)
     assert "no line about a group of the classic protocol" in text
 
 
 def test_all_problems_are_on_the_page_where_the_text_has_some(tmp_path: Path) -> None:
     run = audit_server_log(ServerLog([HERE / "server_logs" / "server-3.9.1+old.log.gz"]))
-    page = shown(written(run, tmp_path / "report")[1])
+    page = even_text(written(run, tmp_path / "report")[1])
     problems = operator_problems(run.report)
     assert problems
     assert all(_even(problem.says) in page for problem in problems)

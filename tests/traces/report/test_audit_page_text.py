@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import html
 import re
 from itertools import pairwise
 
 from support.logs.audit_reports import reported
 from support.logs.model_log import Consumer, ModelLog
+from support.page.pages import page_text
 from support.places import TESTS
 
 from fencepost.traces.audit.server_log_audit import audit_server_log
@@ -23,15 +23,9 @@ from fencepost.traces.report.audit_page import Judged, audit_page
 LOG = TESTS / "traces" / "request_logs" / "kafka-4.3.0.log.gz"
 
 
-def text_of(page: str) -> str:
-    """What is read with scripts off."""
-    body = page[page.index("<main") : page.index("</main>")]
-    return html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", body)))
-
-
 def test_it_says_what_is_wrong_first_and_all_of_it() -> None:
     report = reported(read_request_log([LOG]))
-    text = text_of(audit_page(report))
+    text = page_text(audit_page(report))
     assert text.startswith(" 4 problems with clients, 23 groups without a member")
     places = [text.index(problem.says) for problem in operator_problems(report)]
     assert places == sorted(places)
@@ -48,7 +42,7 @@ def test_answers_that_nothing_explains_come_before_anything_else() -> None:
         Judged("stock", "unknown", "requests are missing"),
     ]
     page = audit_page(report, judged)
-    text = text_of(page)
+    text = page_text(page)
     assert "; 3 groups: 1 explained, 1 unknown, 1 violated" in text
     assert text.index("log:7: Heartbeat was answered wrongly") < text.index("ping-pong")
     assert "some run gives every answer" not in text
@@ -76,7 +70,7 @@ def test_life_lines_tell_who_and_when_without_being_pointed_at() -> None:
 
 def test_what_a_log_cannot_show_is_said_where_problems_are() -> None:
     log = ServerLog([TESTS / "traces" / "server_logs" / "server-4.3.0.log.gz"])
-    text = text_of(audit_page(audit_server_log(log).report))
+    text = page_text(audit_page(audit_server_log(log).report))
     assert text.startswith(" 2 problems with clients shown in this log, 3 groups without a member")
     assert "whether a process was alive when another took its group.instance.id" in text
     assert "a red end" not in text
@@ -92,7 +86,7 @@ def test_why_a_remedy_is_unknown_and_a_deployment_is_cut_is_said() -> None:
     log.bounce(*pods)
     log.run(60)
     report = reported(log.exchanges[start + 1 :])  # after the first leave
-    text = text_of(audit_page(report))
+    text = page_text(audit_page(report))
     assert f"What would have avoided 1 is unknown: {BEFORE_LOG}." in text
     (told,) = map(cut, report.deployments.rows)
     assert "the log begins less than a minute before it" in told
@@ -145,7 +139,7 @@ def test_each_instance_id_has_a_lane_and_each_holder_a_bar() -> None:
 
 
 def test_a_log_without_groups_has_a_page() -> None:
-    text = text_of(audit_page(reported([])))
+    text = page_text(audit_page(reported([])))
     assert "0 problems with clients; 0 groups" in text
     assert text.count("The log has no line about a group of the classic protocol.") == 2
     assert "Nothing was found" not in text
