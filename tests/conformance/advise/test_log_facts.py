@@ -1,4 +1,4 @@
-"""What logs show: restart times, silences, rates; and what would have been saved in them."""
+"""Read restart times, silences and rates from logs, and what would have been saved in them."""
 
 from __future__ import annotations
 

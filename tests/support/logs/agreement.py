@@ -17,9 +17,9 @@ _GONE = frozenset({End.LEFT, End.REMOVED, End.EXPIRED, End.DROPPED, End.SILENT})
 
 @dataclass
 class Agreement:
-    """Numbers of things that both logs tell alike; `coarser`: server.log says less, not else.
+    """Numbers of rows that both logs have; `coarser`: of which server.log says less, not else.
 
-    `unseen`: those that server.log doesn't show at all.
+    `unseen`: rows that server.log doesn't show at all.
     """
 
     same: int = 0
@@ -68,9 +68,9 @@ def agreement(requests: OperatorReport, server: OperatorReport) -> dict[str, Agr
     found["expirations"] = _counted(expired, seen - (_expirations(server, until_ms) - expired))
     found["unused ids"] = _counted(*(_unused(report) for report in (requests, server)))
     found["lost groups"] = _counted(*(_lost(report, until_ms) for report in (requests, server)))
-    fenced, shown = fenced_alive(requests), fenced_alive(server)
-    found["fenced alive"] = _counted(fenced, shown)
-    if fenced and not shown:  # the new coordinator doesn't log them
+    fenced, logged = fenced_alive(requests), fenced_alive(server)
+    found["fenced alive"] = _counted(fenced, logged)
+    if fenced and not logged:  # the new coordinator doesn't log them
         found["fenced alive"] = Agreement(unseen=fenced.total())
     return found
 
@@ -99,7 +99,7 @@ def _compare(
 
 
 def _coarse_cause(one: Rebalance, other: Rebalance) -> frozenset[Cause]:
-    """Joins that a request log tells apart, and server.log calls by one name.
+    """Return the causes by which server.log calls a join, where a request log tells more.
 
     Also those of which only a request log has the failover before them.
     """
@@ -148,12 +148,12 @@ def _loops(report: OperatorReport) -> Counter[tuple[str, str]]:
 
 
 def _unused(report: OperatorReport) -> Counter[tuple[str, str]]:
-    """Member ids that were handed out, and not used."""
+    """Count member ids that were handed out, and not used."""
     return Counter((row.group, row.process.client_id) for row in report.pending_ids.rows)
 
 
 def _lost(report: OperatorReport, until_ms: int) -> Counter[tuple[str, str]]:
-    """Groups whose last member expired before the last request: of others only one log tells."""
+    """Find groups whose last member expired before the last request: not all logs have others."""
     lasts = (figures.lost for figures in report.figures.values())
     return Counter((last.group, "") for last in lasts if last and last.from_ms <= until_ms)
 

@@ -173,7 +173,7 @@ class _Group:
 
 
 def busy_report(groups: int = 20, rebalances: int = 500) -> OperatorReport:
-    """The report on such a log, with its lines."""
+    """Audit such a log; the report has its lines."""
     with TemporaryDirectory() as folder:
         log = Path(folder) / "server.log"
         log.write_text(BusyLog(groups, rebalances).text(), "utf-8", newline="\n")

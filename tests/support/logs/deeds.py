@@ -1,4 +1,4 @@
-"""Hold what audits say of groups to what was done in them (driver_stories.py)."""
+"""Hold the audits of groups to the deeds in them (driver_stories.py)."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from fencepost.traces.operations.operator_rows import End
 
 _EXPIRED = frozenset({End.EXPIRED, End.SILENT})
 _RESTARTED = frozenset({End.LEFT, End.REMOVED})
-_TAKEN = frozenset({"ping-pong", "fenced", "loop"})
+_TAKEOVERS = frozenset({"ping-pong", "fenced", "loop"})
 """The kinds of problems with ids that go to and fro; the old coordinator shows who was fenced."""
 _OFTEN = 5
 
 
-def shown(report: OperatorReport, group: str) -> Counter[Deed]:
-    """Count how often a report has each thing of a group."""
+def deeds_in(report: OperatorReport, group: str) -> Counter[Deed]:
+    """Count each deed in a group, as a report has it."""
     figures = report.figures[group]
     problems = [p for p in report.recurring.values() if p.first.group == group]
-    taken = (p for p in problems if p.kind in _TAKEN and p.count >= _OFTEN and _is_of_id(p.first))
+    often = (p for p in problems if p.kind in _TAKEOVERS and p.count >= _OFTEN)
     counts = {
         Deed.TAKEN: figures.replaced,
-        Deed.IN_TURN: any(taken),
+        Deed.IN_TURN: any(_is_of_id(p.first) for p in often),
         Deed.FENCED: sum(n for (name, _), n in fenced_alive(report).items() if name == group),
         Deed.EXPIRED: sum(
             row.group == group and row.end in _EXPIRED for row in report.expirations.rows
@@ -49,7 +49,7 @@ def _is_of_id(row: object) -> bool:
 
 @dataclass
 class Truth:
-    """One thing in all groups of a release: how often it was done, and how often each log has it.
+    """A deed in all groups of a release: its number (`done`), and the number that each log has.
 
     `wrong`: groups of which a log says something else, which is not less.
     """
@@ -76,23 +76,23 @@ class Truth:
 def truths(
     played: Sequence[Played], requests: OperatorReport, server: OperatorReport
 ) -> dict[Deed, Truth]:
-    """Compare what both logs show of each group to what was done in it."""
+    """Compare the deeds in each group to those that both logs have of it."""
     found = {deed: Truth() for deed in Deed}
     for row in played:
-        one, other = shown(requests, row.group), shown(server, row.group)
+        by_requests, by_server = deeds_in(requests, row.group), deeds_in(server, row.group)
         for deed, truth in found.items():
             done = row.deeds.get(deed, 0)
             truth.done += done
-            truth.requests += one[deed]
-            truth.server += other[deed]
-            if max(one[deed], other[deed]) > done:
-                said = f"request log {one[deed]}, server.log {other[deed]}"
-                truth.wrong.append(f"{row.group}: {done} {deed.value}, {said}")
+            truth.requests += by_requests[deed]
+            truth.server += by_server[deed]
+            if max(by_requests[deed], by_server[deed]) > done:
+                logs = f"request log {by_requests[deed]}, server.log {by_server[deed]}"
+                truth.wrong.append(f"{row.group}: {done} {deed.value}, {logs}")
     return found
 
 
 def truth_table(found: Mapping[str, Mapping[Deed, Truth]]) -> Iterator[str]:
-    """Yield the actions by target: the number alone where both logs have all of them."""
+    """Yield a table of deeds by target: the number alone where both logs have all of them."""
     yield f"| | {' | '.join(deed.value for deed in Deed)} |"
     yield f"|---{'|---' * len(Deed)}|"
     for target, row in found.items():

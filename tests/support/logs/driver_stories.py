@@ -1,7 +1,7 @@
-"""Stories of real client libraries in groups of a Kafka, each with what was done in it.
+"""Play stories of real client libraries in groups of a Kafka, and count the deeds in each.
 
-Each story is one group.  What an operator is to be told of it is counted as it is played, so that
-an audit of the broker's logs is held to what really happened, and not to another audit.
+Each story is one group.  It counts what an audit has to report of it, so that an audit of the
+broker's logs is held to what really happened, and not to another audit.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _NAMES = itertools.count(1)
 
 
 class Deed(Enum):
-    """Actions on members, and events of them, by the name of their column."""
+    """An action on members, or an event of theirs, by the name of its column."""
 
     TAKEN = "takeovers"
     IN_TURN = "ids taken in turn"
@@ -51,7 +51,7 @@ class Deed(Enum):
 
 @dataclass
 class Played:
-    """A group, and how often each thing was done in it."""
+    """A group, and the number of each deed in it."""
 
     group: str
     deeds: dict[Deed, int] = field(default_factory=dict)
@@ -67,7 +67,7 @@ class Library:
 
 
 @asynccontextmanager
-async def opened(names: Mapping[str, str], spare: int) -> AsyncIterator[dict[str, Library]]:
+async def open_libraries(names: Mapping[str, str], spare: int) -> AsyncIterator[dict[str, Library]]:
     """Start the drivers of libraries: full names by short ones; `spare`: processes for crashes."""
     async with AsyncExitStack() as stack:
         libraries = {}
@@ -103,9 +103,9 @@ class Consumer:
         await self.driver.do(ResumePolling(self.name))
 
     async def fenced(self) -> None:
-        """Return when its user is told that it is fenced."""
-        told = await self.driver.wait_for(lambda row: self._is_fencing(row.event), SETTLED_S)
-        assert told is not None, f"{self.name} was not fenced"
+        """Return when its library reports that it is fenced."""
+        event = await self.driver.wait_for(lambda row: self._is_fencing(row.event), SETTLED_S)
+        assert event is not None, f"{self.name} was not fenced"
         self.scene.note(Deed.FENCED)
 
     def _is_fencing(self, event: object) -> bool:
@@ -123,7 +123,7 @@ class Scene:
     story: str
     admin: Admin
     gives_reasons: bool = False
-    """True if the client says why it leaves, and the broker takes it (KIP-800)."""
+    """True if the client gives a reason when it leaves, and the broker takes it (KIP-800)."""
     deeds: Counter[Deed] = field(default_factory=Counter)
 
     @property
@@ -163,10 +163,10 @@ class Scene:
         return first, second
 
     async def settled(self, members: int) -> None:
-        """Return when the group is stable with so many members."""
-        seen = "nothing"
+        """Return when the group is stable with this number of members."""
+        state = ""
         async with asyncio.timeout(SETTLED_S):
-            while seen != f"Stable {members}":
+            while state != f"Stable {members}":
                 await asyncio.sleep(_PAUSE_S)
                 try:
                     at = await self.admin.find_coordinator(self.group)
@@ -174,7 +174,7 @@ class Scene:
                 except (AdminError, OSError):
                     continue
                 (row,) = answer["groups"]
-                seen = f"{row['groupState']} {len(row['members'])}"
+                state = f"{row['groupState']} {len(row['members'])}"
         await asyncio.sleep(3 * BEAT_MS / 1000)  # until each has its assignment
 
     async def close(self, *consumers: Consumer, static: bool = False) -> None:
@@ -187,7 +187,7 @@ class Scene:
 
 
 async def bounce(scene: Scene, client_id: str = "") -> None:
-    """Each dynamic member in turn is closed, and started again."""
+    """Close each dynamic member in turn, and start it again."""
     consumers = []
     for number in (1, 2, 3):
         consumers.append(await scene.start(number, client_id=client_id))
@@ -201,12 +201,12 @@ async def bounce(scene: Scene, client_id: str = "") -> None:
 
 
 async def one_client_id(scene: Scene) -> None:
-    """The same, where all processes have one client id, as Java's default is."""
+    """Like `bounce`, where all processes have one client id, as Java's default is."""
     await bounce(scene, f"consumer-{scene.group}-1")
 
 
 async def in_time(scene: Scene) -> None:
-    """A static member crashes, and is back within its session."""
+    """Crash a static member that is back within its session."""
     first, second = await scene.pair(static=True, own=True)
     await second.crash()
     second = await scene.start(2, static=True)
@@ -216,7 +216,7 @@ async def in_time(scene: Scene) -> None:
 
 
 async def too_late(scene: Scene) -> None:
-    """A static member crashes, and is back after its session."""
+    """Crash a static member that is back after its session."""
     first, second = await scene.pair(static=True, own=True)
     await second.crash()
     scene.note(Deed.EXPIRED)
@@ -227,7 +227,7 @@ async def too_late(scene: Scene) -> None:
 
 
 async def crash(scene: Scene) -> None:
-    """A dynamic member crashes, and never comes back."""
+    """Crash a dynamic member that never comes back."""
     first, second = await scene.pair(own=True)
     await second.crash()
     scene.note(Deed.EXPIRED)
@@ -236,7 +236,7 @@ async def crash(scene: Scene) -> None:
 
 
 async def last_one(scene: Scene) -> None:
-    """The only member of a group crashes."""
+    """Crash the only member of a group."""
     only = await scene.start(1, own=True)
     await scene.settled(1)
     await only.crash()
@@ -245,7 +245,7 @@ async def last_one(scene: Scene) -> None:
 
 
 async def slow_poll(scene: Scene) -> None:
-    """A dynamic member doesn't poll for max.poll.interval.ms, and then goes on.
+    """Let a dynamic member not poll for max.poll.interval.ms, and then go on.
 
     Without a reason it looks like a restart: it leaves, and is back.
     """
@@ -259,7 +259,7 @@ async def slow_poll(scene: Scene) -> None:
 
 
 async def static_slow_poll(scene: Scene) -> None:
-    """A static member doesn't poll: it only falls silent, so its session ends."""
+    """Let a static member not poll: it only falls silent, so its session ends."""
     first, second = await scene.pair(static=True)
     await second.stop_polling()
     scene.note(Deed.EXPIRED)
@@ -270,7 +270,7 @@ async def static_slow_poll(scene: Scene) -> None:
 
 
 async def rival(scene: Scene) -> None:
-    """A second process takes the instance id of a living one, by mistake."""
+    """Let a second process take the instance id of a living one, by mistake."""
     first, second = await scene.pair(static=True)
     other = await scene.start(2, static=True, client_id=f"{scene.group}-rival")
     scene.note(Deed.TAKEN)
@@ -281,7 +281,7 @@ async def rival(scene: Scene) -> None:
 
 
 async def in_turn(scene: Scene) -> None:
-    """Two processes on one instance id: each is started again when it is fenced."""
+    """Let two processes share an instance id: each is started again when it is fenced."""
     first, holder = await scene.pair(static=True)
     scene.note(Deed.IN_TURN)
     for turn in range(TURNS):
@@ -297,7 +297,7 @@ async def in_turn(scene: Scene) -> None:
 
 
 async def loop(scene: Scene) -> None:
-    """A dynamic member ends soon after each start, and is started again."""
+    """Let a dynamic member end soon after each start, and start it again."""
     first, second = await scene.pair()
     scene.note(Deed.LOOP)
     for _ in range(TURNS):
@@ -309,7 +309,7 @@ async def loop(scene: Scene) -> None:
 
 
 async def unused_id(scene: Scene) -> None:
-    """A client asks for a member id, and never joins with it."""
+    """Ask for a member id, and never join with it."""
     first = await scene.start(1)
     await scene.settled(1)
     at = await scene.admin.find_coordinator(scene.group)
@@ -346,13 +346,13 @@ _REASONS_SINCE = (3, 2, 0)
 
 
 def clients_of(version: KafkaVersion) -> dict[str, str]:
-    """The full names of the libraries that are played with a release."""
+    """Return the full names of the libraries that play with a release."""
     before, old = _JAVA_OF
     return {name: name for name in STORIES} | ({"java": old} if version.number < before else {})
 
 
 async def _the_end(address: str, library: Library) -> None:
-    """Wait until all sessions are over: a request log tells of nothing after its last request."""
+    """Wait until all sessions are over: a request log shows nothing after its last request."""
     await asyncio.sleep(2 * SESSION_MS / 1000)
     end = Scene(address, library, "end", await open_admin(address))
     last = await end.start(1)
@@ -390,7 +390,7 @@ async def play_clients(
 async def play_failover(
     brokers: TwoBrokers, libraries: Iterable[Library], say: Callable[[str], object]
 ) -> list[Played]:
-    """Have the groups go to the other broker just when a member of each has crashed."""
+    """Move the groups to the other broker just when a member of each has crashed."""
     address = brokers.bootstrap.partition(",")[0]
     admin = await open_admin(address)
     topic = {"name": TOPIC, "numPartitions": PARTITIONS, "replicationFactor": 2}

@@ -1,8 +1,7 @@
-"""Request logs of Kafka before 2.8, whose bodies are text and not JSON, as lines of today's.
+"""Turn request logs of Kafka before 2.8, whose bodies are text, into today's lines with JSON.
 
-An operator's audit refuses them; here they are held against server.log of the same release.  The
-bytes in a message (subscriptions, assignments) are not in such a line, only how many: so many zeros
-stand for them.
+An operator's audit refuses them; here they are held against server.log of the same release.  Such
+a line has only the number of bytes of a subscription or an assignment, so zeros stand for them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Write server.log of groups that are played: who joins, leaves, crashes, and comes again.
+"""Write server.log of groups whose members join, leave, crash, and come again as a test says.
 
 The lines are those of Kafka 3.6 (old coordinator) or 4.3 (new one).
 """

@@ -1,4 +1,4 @@
-"""The logs that a simulated deployment would have written: a request log and server.log.
+"""Write the logs that a simulated deployment would have: a request log and server.log.
 
 `server.log` has the words of the old coordinator since 3.2, which names most.
 """
@@ -98,7 +98,7 @@ class PlayedDeployment(RunningDeployment):
 
 @dataclass
 class ServerLogLines:
-    """Lines, and how they are written."""
+    """The lines of a server.log, and what the next ones depend on."""
 
     lines: list[str] = field(default_factory=list)
     generation: int = 0
@@ -177,7 +177,7 @@ class ServerLogLines:
 
 
 def _id(member_id: str) -> str:
-    """A member id as Kafka makes them: a name and a UUID."""
+    """Return a member id as Kafka makes them: a name and a UUID."""
     name, _, number = member_id.rpartition("-")
     return f"{name}-00000000-0000-0000-0000-{int(number):012}"
 
@@ -255,7 +255,7 @@ def _request_lines(sim: Simulation) -> Iterator[tuple[int, bytes]]:
 
 
 def _connection(host: str, node: int, process: str = "", number: int = 0) -> str:
-    """A connection as a request log has it: of each host, process and number another."""
+    """Return a connection as a request log has it: of each host, process and number another."""
     address = zlib.crc32(host.encode()) % 250 + 1
     port = zlib.crc32(f"{process}/{number}".encode()) % 50_000 + 10_000
     return f"10.1.1.{node}:9092-10.0.0.{address}:{port}-{number}"

@@ -1,4 +1,4 @@
-"""Two Kafka brokers of which one leads all groups, until the other has to: both logs of each.
+"""Start two Kafka brokers of which one leads all groups, until the other has to; both write logs.
 
 With KRaft the leadership moves, and no process ends: two controllers can't lose one of them.  Kafka
 before 3.3 is run with ZooKeeper, and there the coordinator is killed.

@@ -46,7 +46,7 @@ FORMED = (
 
 
 def analysed(*events: GroupEvent) -> list[JudgedRebalance | CutOffRebalance]:
-    """Return the rebalances that these events make, after the formation of a group of three."""
+    """Return the rebalances of these events, after the formation of a group of three."""
     rows: list[Row] = []
     made: list[JudgedRebalance | CutOffRebalance] = []
     analysis = GroupAnalysis("g", rows.append, hears=False, since_ms=None, on_rebalance=made.append)

@@ -199,7 +199,7 @@ def test_a_release_that_does_not_name_who_joins_leaves_it_unknown(tmp_path: Path
 
 
 def old_words(folder: Path, *texts: str) -> OperatorReport:
-    """Return the report on lines of the old coordinator, a second each."""
+    """Audit lines of the old coordinator, a second each."""
     path = folder / "server.log"
     path.write_text(
         "".join(

@@ -361,7 +361,7 @@ def test_who_expires_after_a_failover_is_the_cause_and_not_the_failover() -> Non
 
 @pytest.mark.parametrize("is_told", [True, False], ids=["by an error", "by the other broker"])
 def test_a_session_begins_anew_where_the_group_is_loaded(is_told: bool) -> None:
-    """A client that joins again since it lost its broker did so before who is gone expired."""
+    """A client that lost its broker joins again before the session of the dead member ends."""
     log, (leader, follower) = of_two()
     follower.die()
     log.run(7)

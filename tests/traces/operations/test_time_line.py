@@ -134,13 +134,13 @@ def test_where_numbers_would_touch_the_largest_are_there() -> None:
         ]
         assert len(spans) > 8
         assert all(before[1] <= after[0] for before, after in pairwise(spans))
-        all_of_them = [int(said_number(each).replace(",", "")) for each in columns]
+        all_of_them = [int(number_in_words(each).replace(",", "")) for each in columns]
         assert sum(all_of_them) == 5_000, "those without room are said, too"
         assert max(map(number, columns)) == max(all_of_them)
 
 
-def said_number(column: Column) -> str:
-    """Return the number of rebalances in a column's words; a single one has its own words."""
+def number_in_words(column: Column) -> str:
+    """Find the number of rebalances in a column's words; a single one has its own words."""
     several = re.search(r": ([\d,]+) rebalances \(", column.says)
     return several[1] if several else "1"
 

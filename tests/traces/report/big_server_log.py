@@ -1,11 +1,12 @@
-"""The story of server.log, held to that of the request log of the same run, and to what was played.
+"""Hold the story of server.log to the request log of the same run, and to the deeds in it.
 
 Each release plays, with both logs on: the stories of `log_stories.py`, those of real clients, and a
-failover of two brokers (`driver_stories.py`); some the catalogue of cases, too.  Two tables say how
-often both logs agree, and what they have of what was done; docs/operators/server-log.md has them.
-Half an hour: `tox -e brokers -- tests/traces/report/big_server_log.py`, or, in `tests/`,
-`python traces/report/big_server_log.py TARGET...`.  FENCEPOST_LOGS: a folder for the logs;
-what was played already is only audited anew.
+failover of two brokers (`driver_stories.py`).  Some play the catalogue of cases, too.  Two tables
+show how often both logs agree, and which deeds they have; docs/operators/server-log.md has them.
+
+Half an hour to an hour: `tox -e brokers -- tests/traces/report/big_server_log.py`, or, in `tests/`,
+`PYTHONPATH=. python traces/report/big_server_log.py TARGET...`.  FENCEPOST_LOGS: a folder for the
+logs; plays whose logs are there are only audited anew.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from support.logs.driver_stories import (
     Deed,
     Played,
     clients_of,
-    opened,
+    open_libraries,
     play_clients,
     play_failover,
 )
@@ -79,12 +80,12 @@ class Run:
     """Lines of server.log about groups that no pattern knows."""
 
     def add(self, folder: Path) -> None:
-        """Add a play whose logs are in a folder, with what was done."""
-        one, other = self.reports(folder)
+        """Add a play whose logs are in a folder, with its deeds."""
+        requests, server = self.reports(folder)
         played = msgspec.json.decode((folder / _PLAYED).read_bytes(), type=list[Played])
-        for name, row in agreement(one, other).items():
+        for name, row in agreement(requests, server).items():
             self.found[name] = self.found.get(name, Agreement()) + row
-        for deed, truth in truths(played, one, other).items():
+        for deed, truth in truths(played, requests, server).items():
             self.truth[deed] = self.truth.get(deed, Truth()) + truth
 
     def reports(self, folder: Path) -> Reports:
@@ -96,9 +97,9 @@ class Run:
             [_as_json(path) for path in sorted(folder.glob("requests*.log"))]
         ):
             audit.take(exchange)
-        told = audit_server_log(ServerLog(servers), groups)
-        self.unread += [str(each) for each in told.unread]
-        return audit.finish(), told.report
+        run = audit_server_log(ServerLog(servers), groups)
+        self.unread += [str(each) for each in run.unread]
+        return audit.finish(), run.report
 
 
 def _as_json(path: Path) -> Path:
@@ -109,30 +110,30 @@ def _as_json(path: Path) -> Path:
 
 
 async def stories(version: KafkaVersion, folder: Path, say: Say) -> list[Played]:
-    """Our own clients in many groups; nothing is told of what was done."""
+    """Play our own clients in many groups; nobody counts the deeds."""
     await record(str(version), GROUPS, folder / "requests.log", folder / "server.log")
     say(f"{GROUPS} groups")
     return []
 
 
 async def clients(version: KafkaVersion, folder: Path, say: Say) -> list[Played]:
-    """Real clients in the groups of their stories."""
+    """Play real clients in the groups of their stories."""
     logs = folder / "server.log", folder / "requests.log"
     broker = KafkaBroker(version, folder, logs[0], {}, request_log=logs[1])
     try:
         await broker.start()
-        async with opened(clients_of(version), SPARE) as libraries:
+        async with open_libraries(clients_of(version), SPARE) as libraries:
             return await play_clients(version, broker.address, libraries, say)
     finally:
         await broker.end()
 
 
 async def failover(version: KafkaVersion, folder: Path, say: Say) -> list[Played]:
-    """Real clients whose groups go to another broker."""
+    """Play real clients whose groups go to another broker."""
     names = {name: full for name, full in clients_of(version).items() if name in FAILING_OVER}
     async with (
         two_brokers(version, folder) as brokers,
-        opened(names, SPARE) as libraries,
+        open_libraries(names, SPARE) as libraries,
     ):
         return await play_failover(brokers, libraries.values(), say)
 
@@ -152,7 +153,7 @@ class OneBroker(KafkaTarget):
 
 
 async def catalogue(version: KafkaVersion, folder: Path, say: Say) -> list[Played]:
-    """All cases of the catalogue that the first broker of a target takes."""
+    """Play all cases of the catalogue that the first broker of a target takes."""
     logs = folder / "logs"
     logs.mkdir()
     target = OneBroker(version, logs=logs, request_log=folder / "requests.log")
@@ -194,7 +195,7 @@ async def _in_time(play: Play, version: KafkaVersion, folder: Path, say: Say) ->
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Run]:
-    """The run of a release, which is played when it is first asked for."""
+    """Return runs by release; the first call for a release plays it."""
     known: dict[str, Run] = {}
 
     def get(version: str) -> Run:

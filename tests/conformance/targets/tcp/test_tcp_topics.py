@@ -181,16 +181,16 @@ async def test_a_topic_that_cannot_be_made_breaks_no_rule(
 
 @pytest.fixture
 def unreadable(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Answers about topics come in bytes that are not those of their version."""
+    """Make the answers about topics have bytes that are not those of their version."""
 
-    async def asked(door: Door, api: str, *rest: Any, **options: Any) -> Reply | Ended:
+    async def ask_unreadably(door: Door, api: str, *rest: Any, **options: Any) -> Reply | Ended:
         event = await ask(door, api, *rest, **options)
         if api not in {"CreateTopics", "DeleteTopics"} or isinstance(event, Ended):
             return event
         finding = f"The answer's 9 bytes are not {api} version 2: 5 bytes are left."
         return replace(event, decoded=replace(event.decoded, body=None, findings=(finding,)))
 
-    monkeypatch.setattr(cluster_admin, "ask", asked)
+    monkeypatch.setattr(cluster_admin, "ask", ask_unreadably)
 
 
 async def test_a_topic_that_is_there_was_made_whatever_its_answer(
@@ -211,7 +211,7 @@ async def test_a_topic_that_is_not_there_was_not_made(
     del unreadable
 
     async def never(*_: object) -> None:
-        """No topic is ever led."""
+        """Let no topic be led."""
 
     monkeypatch.setattr(cluster_admin, "repeat", never)
     admin = Admin(broker.address, remote=False, deadlines=PATIENT)
