@@ -144,8 +144,9 @@ class ApplicationBroker(ModelBroker):
             self.provocations.add(provocation)
 
     def relent(self) -> None:
-        """Drop all provocations."""
+        """Drop all provocations; requests that are held back are handled now."""
         self.provocations.clear()
+        self.release_held()
 
     async def fence(self, group: str, instance: str) -> int:
         """Let another process join with this instance id, once; return its error code.

@@ -228,6 +228,15 @@ class OpenRequest:
     provocation: Provocation | None = None
 
 
+@dataclass(slots=True, eq=False)
+class HeldRequest:
+    """A request that was received, and is handled later; `timer` None: when it is released."""
+
+    open_request: OpenRequest
+    message: Message | None
+    timer: asyncio.TimerHandle | None = None
+
+
 class ModelBroker:
     """A broker in this process, while it is open (`async with`).
 
@@ -281,6 +290,7 @@ class ModelBroker:
         self._requests = itertools.count(1)
         self._failed: asyncio.Future[None] | None = None
         self._is_down = False
+        self._held: list[HeldRequest] = []
 
     @property
     def cluster(self) -> BrokerApis:
@@ -345,6 +355,10 @@ class ModelBroker:
 
     async def _close(self) -> None:
         self.groups.close()
+        for held in self._held:
+            if held.timer is not None:
+                held.timer.cancel()
+        self._held.clear()
         if self._failed is not None:
             self._failed.cancel()
         for server in self._servers.values():
@@ -429,8 +443,7 @@ class ModelBroker:
             self._fail(error)
 
     def _handle(self, open_request: OpenRequest, message: Message | None) -> None:
-        request, client = open_request.request, open_request.client
-        cluster = self.cluster
+        request = open_request.request
         if request.client_id != CONTROL:
             names = names_in(request.client_id, request.body)
             open_request.provocation = self.provocations.meet(request.api, names)
@@ -439,7 +452,37 @@ class ModelBroker:
         met = open_request.provocation
         if met is not None and met.action is Action.ERROR:
             self._answer(open_request, *self._refusal(open_request, message, CODES[met.code]))
-            return
+        elif met is not None and met.action is Action.HOLD:
+            self._hold(HeldRequest(open_request, message), met.ms)
+        else:
+            self._carry_out(open_request, message)
+
+    def _hold(self, held: HeldRequest, ms: int) -> None:
+        """Handle a request later: a broker's queue keeps it, whatever its connection does."""
+        self._held.append(held)
+        if ms:
+            loop = asyncio.get_running_loop()
+            held.timer = loop.call_later(ms / 1000, self._let_go, held)
+
+    def _let_go(self, held: HeldRequest) -> None:
+        self._held.remove(held)
+        if held.timer is not None:
+            held.timer.cancel()
+        try:
+            self._carry_out(held.open_request, held.message)
+        except Exception as error:  # noqa: BLE001 - whoever serves is told, see `serve`
+            held.open_request.client.hang_up()
+            self._fail(error)
+
+    def release_held(self) -> None:
+        """Handle the requests that are held back, now and in order."""
+        for held in list(self._held):
+            self._let_go(held)
+
+    def _carry_out(self, open_request: OpenRequest, message: Message | None) -> None:
+        """Handle a request; where its connection is gone, its answer goes to nobody."""
+        request, client, met = open_request.request, open_request.client, open_request.provocation
+        cluster = self.cluster
         if message is not None:
             self.groups.ask(
                 self._sent(open_request),
@@ -451,10 +494,14 @@ class ModelBroker:
             parked = cluster.fetches[client.node].begin(
                 request.body, lambda body: self._answer(open_request, request.version, body)
             )
-            if parked is not None:
+            if parked is not None and client.is_open:
                 client.park(parked.drop)
+            elif parked is not None:
+                parked.drop()
         else:
             self._answer(open_request, request.version, cluster.answer(request, client.node))
+        if not client.is_open:
+            self.groups.drop(client.name)
         if met is not None and met.action is Action.CUT:
             client.cut_after(met.ms)
 

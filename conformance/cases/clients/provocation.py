@@ -51,9 +51,12 @@ class Action(StrEnum):
     """It is handled, and `ms` later the connection is cut, if it still waits for its answer."""
     THROTTLE = "throttle"
     """It is handled and answered; the answer tells of `ms`, for which nothing more is read."""
+    HOLD = "hold"
+    """It is handled `ms` later (0: when the provocations end), even if its connection is gone by
+    then.  What comes on other connections meanwhile is handled before it."""
 
 
-_TIMED = frozenset({Action.DELAY, Action.CUT, Action.THROTTLE})
+_TIMED = frozenset({Action.DELAY, Action.CUT, Action.THROTTLE, Action.HOLD})
 
 
 class Provocation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -61,7 +64,7 @@ class Provocation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
 
     `api`: its name, as `JoinGroup`.  `who`: a member id, an instance id or a client id that the
     request bears; `*` for anybody's.  `first`, `last`: of the requests that fit, counted from 1;
-    `last` left out: `first` alone, null: for ever.  `ms`: for a delay, a cut and throttling.
+    `last` left out: `first` alone, null: for ever.  `ms`: for a delay, a cut, throttling, a hold.
     `code`: an error's name.
 
     Raises ValueError (msgspec.ValidationError from JSON) for fields that contradict each other.
@@ -92,7 +95,7 @@ class Provocation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     ] = msgspec.UNSET
     ms: Annotated[
         int,
-        Meta(description="For delay, cut and throttle.", extra_json_schema={"minimum": 0}),
+        Meta(description="For delay, cut, throttle and hold.", extra_json_schema={"minimum": 0}),
     ] = 0
     code: Annotated[
         str,

@@ -89,6 +89,7 @@ _STEPS = range(2, 7)
 _PAUSES_MS = (300, 800, 1500)
 _OUTAGES_MS = (500, 1500)
 _LATE_MS = (200, 1000, 3000)
+_TROUBLES = (Action.LOSE, Action.CUT, Action.DELAY, Action.THROTTLE, Action.HOLD)
 
 _MOVING = ("NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS")
 _LOST = ("UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID")
@@ -200,7 +201,7 @@ def _error(draft: _Draft) -> None:
 
 def _trouble(draft: _Draft) -> None:
     api = draft.dice.choice(list(_ERRORS))
-    action = draft.dice.choice((Action.LOSE, Action.CUT, Action.DELAY, Action.THROTTLE))
+    action = draft.dice.choice(_TROUBLES)
     ms = 0 if action is Action.LOSE else draft.dice.choice(_LATE_MS)
     draft.acts.append(InjectFaults((Provocation(api, action, _who(draft), ms=ms),)))
 

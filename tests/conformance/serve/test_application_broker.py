@@ -249,6 +249,49 @@ async def test_what_is_late_holds_back_its_connection_only(broker: ApplicationBr
     assert first.answered_ms > second.answered_ms
 
 
+async def test_what_is_held_back_is_handled_after_what_came_later(
+    broker: ApplicationBroker,
+) -> None:
+    broker.provoke(provoked("Heartbeat", Action.HOLD, ms=20))
+    async with client(broker) as one, client(broker) as two:
+        joined = await join(one)
+        late = asyncio.create_task(beat(one, joined))
+        await until(lambda: of(broker, "Heartbeat"))
+        assert (await join(two))["errorCode"] == 0
+        assert await late == FENCED
+
+
+async def test_what_is_held_back_outlives_its_connection(broker: ApplicationBroker) -> None:
+    broker.provoke(provoked("JoinGroup", Action.HOLD, who="A"))
+    async with client(broker) as one:
+        await one.join(instance="A")
+        await until(lambda: of(broker, "JoinGroup"))
+    held = of(broker, "JoinGroup")[0]
+    await until(lambda: broker.history.connections[held.connection].closed_ms is not None)
+    assert "g" not in broker.groups.running.groups
+    broker.relent()
+    group = broker.groups.running.groups["g"]
+    assert group.holder("A") is not None
+    assert held.answered_ms is None
+    async with client(broker) as two:
+        assert (await join(two))["errorCode"] == 0
+
+
+async def test_what_is_held_back_ends_with_the_broker() -> None:
+    async with ApplicationBroker(KAFKA_4, QUICK, topics={"t": 3}) as broker:
+        broker.provoke(
+            provoked("Fetch", Action.HOLD), provoked("JoinGroup", Action.HOLD, ms=60_000)
+        )
+        async with client(broker) as one, client(broker) as two:
+            await one.join(instance="A")
+            await two.send("Fetch", 4, {"maxWaitMs": 60_000, "minBytes": 1, "topics": []})
+            await until(lambda: of(broker, "JoinGroup") and of(broker, "Fetch"))
+            ends = one.is_closed()
+            await broker.__aexit__()
+            assert await ends
+    assert "g" not in broker.groups.running.groups
+
+
 async def test_a_client_that_is_throttled_is_told_and_then_not_read(
     broker: ApplicationBroker,
 ) -> None:

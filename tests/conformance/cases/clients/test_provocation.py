@@ -119,6 +119,7 @@ EXAMPLES = ROOT / "examples" / "provocations.json"
     [
         (EXAMPLES.read_text("utf-8"), True),
         ('[{"api": "Fetch", "action": "throttle", "ms": 5, "who": "c", "first": 2}]', True),
+        ('[{"api": "Fetch", "action": "hold"}, {"api": "Fetch", "action": "hold", "ms": 5}]', True),
         ('[{"api": "Fetch", "action": "lose", "code": "CORRUPT_MESSAGE"}]', False),
         ('[{"api": "Fetch", "action": "error"}]', False),
         ('[{"api": "Fetch", "action": "lose", "first": 0}]', False),
