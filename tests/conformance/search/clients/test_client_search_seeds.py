@@ -25,15 +25,15 @@ LIBRARY = Introduction(
 )
 # fmt: off
 SCENARIOS = (
-    "8db3fe5e1734", "37012744c86a", "5d49cdfad8b4", "802ffde00175", "7816b5fc0887",
-    "7b307efbf6b2", "58e9cdf91da0", "4c8eaef6bc6d", "759145201fbd", "e9942c23cb25",
-    "619bb5dc9ce7", "458a283ddcb0", "9be44b0c472f", "97480e09b2ed", "68a6f6fd15c8",
-    "851bfe41616d", "5604480f5052", "37df4aac7072", "d444f3d73f7c", "3f35f2deb9d7",
+    "75950459cea8", "f21abc1a9e3a", "dafb9fdda350", "802ffde00175", "6e7c17636beb",
+    "7b307efbf6b2", "8fdf9601631b", "557fd77fcf80", "95c43eef705a", "cebe9ab6e324",
+    "cb29c2e875ec", "458a283ddcb0", "7704a29651fc", "97480e09b2ed", "c78dd8891b99",
+    "b018dab3bd56", "d40b7d481b4a", "20f0368007dc", "863a5bfc06fd", "b7a8d112f77c",
 )
 SHRUNK = (
     (1, ("InjectFaults", "Crash"), 28, "f07569297fd9", "a7b92c9c711e"),
     (1, ("Commit", "Close"), 46, "795d3a7135ba", "019afeed145d"),
-    (1, ("Unsubscribe",), 17, "f843e387b1d0", "9881643c6bfe"),
+    (1, ("Unsubscribe",), 15, "acddfa4d1fc2", "41cac0004d91"),
     (2, ("InjectFaults", "Crash"), 26, "15834a4774d8", "4e6903802fb3"),
     (2, ("Commit", "Close"), 30, "111397033594", "35c47633d92f"),
     (2, ("Unsubscribe",), 17, "d5ecc7d125c5", "139a9aad3c84"),
