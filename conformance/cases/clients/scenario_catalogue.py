@@ -20,14 +20,21 @@ from fencepost.conformance.cases.clients.scenario import (
     ErrorReported,
     InjectFaults,
     Parked,
-    Passed,
     Read,
     Scenario,
     ScenarioStep,
     Setting,
-    Settled,
     Until,
     client_id,
+)
+from fencepost.conformance.cases.clients.scenario_parts import (
+    A1,
+    I1,
+    SILENCE_MS,
+    A,
+    begin_static,
+    passed,
+    settled,
 )
 from fencepost.model.bad_input import BadInputError
 from fencepost.model.plans.steps import (
@@ -48,12 +55,6 @@ from fencepost.model.plans.steps import (
     Unsubscribe,
 )
 from fencepost.model.suggestions import did_you_mean
-
-A = "a"
-I1 = "i-1"
-A1 = client_id(A, 1)
-SILENCE_MS = 1500
-"""Ms in which no event must come that should not."""
 
 _STATIC = (
     "CLIENT-IDENTITY-AS-SET",
@@ -83,21 +84,6 @@ _ANSWERED = (
     "OffsetFetch",
     "ListOffsets",
 )
-
-
-def settled(*consumers: str, needed: bool = True) -> Until:
-    """Wait until these are the whole group."""
-    return Until(Settled(consumers), needed=needed)
-
-
-def begin_static(settings: Settings | None = None) -> tuple[ScenarioStep, ...]:
-    """Start one static member in a group of its own."""
-    return Start(A, I1, settings=settings or Settings()), settled(A)
-
-
-def passed(ms: int) -> Until:
-    """Wait for this many ms."""
-    return Until(Passed(ms), within_ms=ms + 1000)
 
 
 def _silence(*apis: str) -> tuple[Provocation, ...]:

@@ -34,7 +34,8 @@ from fencepost.conformance.cases.clients.scenario import (
     client_id,
     process_of,
 )
-from fencepost.conformance.cases.clients.scenario_catalogue import RESTART_ASSIGNORS, passed
+from fencepost.conformance.cases.clients.scenario_catalogue import RESTART_ASSIGNORS
+from fencepost.conformance.cases.clients.scenario_parts import passed
 from fencepost.conformance.clients.driver import DriverPool
 from fencepost.conformance.clients.driver_programs import Client, find_client
 from fencepost.conformance.clients.scenario_run import ScenarioRun, assignor_in

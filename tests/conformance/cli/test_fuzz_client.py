@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fencepost.conformance.cases.clients.scenario import Scenario
-from fencepost.conformance.cases.clients.scenario_catalogue import settled
+from fencepost.conformance.cases.clients.scenario_parts import settled
 from fencepost.conformance.cli.cli import exit_code, fencepost
 from fencepost.model.plans.steps import Start
 

@@ -8,7 +8,8 @@ import pytest
 from msgspec import structs
 from support.client_results import RUN
 
-from fencepost.conformance.cases.clients.scenario_catalogue import SCENARIOS, passed
+from fencepost.conformance.cases.clients.scenario_catalogue import SCENARIOS
+from fencepost.conformance.cases.clients.scenario_parts import passed
 from fencepost.conformance.search.clients.client_fuzz_report import (
     ClientTraceError,
     exit_code,
