@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import sys
 import time
 from collections.abc import (
     AsyncIterator,
@@ -53,7 +54,7 @@ from fencepost.conformance.run.link_faults import (
 from fencepost.conformance.run.runner import CaseRun, CaseUnsupportedError, pauses_ms, unmet_need
 from fencepost.conformance.run.set_ups import RefusedStep, SetUps, usual_way
 from fencepost.conformance.runtime.event_loop import Turns, few_pauses, judged, side_by_side, timed
-from fencepost.conformance.runtime.lag_meter import LagMeter
+from fencepost.conformance.runtime.lag_meter import CALM_WITHIN_S, LagMeter
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError, needed_of_a_target
 from fencepost.conformance.targets.target import (
     Configurable,
@@ -269,14 +270,8 @@ _SPIKE_MS = 3000
 _RESTARTED_MS = 1000
 """Lag of a server just after a restart, when many cases go on at once."""
 
-_SPIKE_S = 5.0
-"""Seconds before a case, or before its last attempt, whose lag may recur."""
-
 _LONG_MS = 5000
 """Pauses from which on a case is long."""
-
-_CALM_WITHIN_S = 20.0
-"""Retry undecided cases when latency is normal, or after this many seconds."""
 
 _PATIENCE_S = 5.0
 """Extra seconds to wait for the control member's timeout."""
@@ -395,7 +390,6 @@ class OpenTarget:
         self.hello = hello
         self.config = config
         self.lag_ms = 0 if control is None else control.lag_ms
-        self._times = times_for(self.config, lag_ms=self.lag_ms, session_ms=target.hints.session_ms)
         self.options = options
         self._control = control
         self.controls = controls
@@ -422,12 +416,7 @@ class OpenTarget:
         entries = list(entries)
         plans = {entry.id: self._plan(entry, self.config) for entry in entries}
 
-        def urgency(entry: Entry) -> tuple[bool, int]:
-            plan = plans[entry.id]
-            return plan.restarts, pauses_ms(plan, self._times)
-
-        # A failover begins when all its cases wait for it, so these come before the longest.
-        urgent_first = sorted(entries, key=urgency, reverse=True)
+        urgent_first = sorted(entries, key=lambda e: self._urgency(plans[e.id]), reverse=True)
         # What may end the one broker there is comes after all else, and one by one.
         risky = [e for e in urgent_first if plans[e.id].isolated and self._shares_end]
         async with asyncio.TaskGroup() as group:
@@ -515,9 +504,17 @@ class OpenTarget:
             settings.setdefault(DELAY, _DELAY_MS if entry.delayed else 0)
         return settings
 
+    def _urgency(self, case: Plan) -> int:
+        """Return how soon a case begins: those with restarts, then the longest.
+
+        A failover begins when all its cases wait for it.
+        """
+        return sys.maxsize if case.restarts else self._pauses_ms(case, self.config, self.lag_ms)
+
     async def _case(self, entry: Entry) -> CaseResult:
         async with self._places:
-            await self._turns.turn(at_once=self._control is None)
+            urgency = self._urgency(self._plan(entry, self.config))
+            await self._turns.turn(urgency=urgency, at_once=self._control is None)
             result = await self._try(entry, self.set_ups.usual)
             result = await self.set_ups.retry(
                 entry, result, partial(self._try, entry), self._places
@@ -540,7 +537,7 @@ class OpenTarget:
                 return CaseResult(case, Outcome.UNSUPPORTED, case.level, lack)
 
         async def in_turn() -> CaseResult:
-            await self._turns.turn()
+            await self._turns.turn(urgency=self._urgency(case))
             return await self._attempt(entry, case, way)
 
         further = FurtherAttempts(in_turn, self._places)
@@ -595,7 +592,7 @@ class OpenTarget:
 
         A short one has its repeats soon enough after a failure.
         """
-        is_long = pauses_ms(case, self._times) > _LONG_MS
+        is_long = self._pauses_ms(case, self.config, self.lag_ms) > _LONG_MS
         return case.id in self._listed.late or (is_long and self._listed.may_cover(case.id))
 
     def _unhidden(self, entry: Entry, result: CaseResult) -> CaseResult:
@@ -631,7 +628,7 @@ class OpenTarget:
 
     async def _is_calm(self) -> bool:
         control = self._control
-        return control is not None and await control.meter.calms_down(self.lag_ms, _CALM_WITHIN_S)
+        return control is not None and await control.meter.calms_down(self.lag_ms, CALM_WITHIN_S)
 
     def _plan(self, entry: Entry, config: Config, way: SetUp | None = None) -> Plan:
         """Write the case for this target, with the usual set-up or another."""
@@ -708,12 +705,12 @@ class OpenTarget:
         last: bool,
         known_lag_ms: int,
     ) -> CaseResult:
-        began = time.monotonic()
         calm = max(self.lag_ms, _RESTARTED_MS if case.restarts else 0)
         lag = 0
         if control is not None:
-            recent = control.meter.lag_ms(began - _SPIKE_S, began)
-            lag = min(_SPIKE_MS, max(calm, recent, known_lag_ms))
+            least = min(_SPIKE_MS, max(calm, known_lag_ms))
+            by_lag = partial(self._pauses_ms, case, config)
+            lag = await control.meter.lag_to_plan_ms(least, _SPIKE_MS, by_lag)
         hints = self._target.hints
         if last:
             hints = replace(hints, patience_ms=max(hints.patience_ms, _LAST_PATIENCE_MS))
@@ -732,6 +729,7 @@ class OpenTarget:
             goes_on=partial(self._goes_on, case) if goes_on else None,
             lag_since=lambda since: _allowed_ms(control, since),
         )
+        began = time.monotonic()
         run.recording.coordinator = coordinator_of(self.options.known_as or self._target.name)
         run.recording.calm_ms = min(_SPIKE_MS, calm)
         try:
@@ -782,6 +780,12 @@ class OpenTarget:
         if control is not None and is_cut_off(result):
             result = await excused_by_control(result, control.meter, began)
         return replace(result, judged_s=judged_s)
+
+    def _pauses_ms(self, case: Plan, config: Config, lag_ms: int) -> int:
+        """Return the sum of the pauses of a case that allows for this lag, in ms."""
+        hints = self._target.hints
+        times = times_for(config, lag_ms=lag_ms, session_ms=hints.session_ms, tick_ms=hints.tick_ms)
+        return pauses_ms(case, times)
 
 
 def _scope_needs(case: Plan, settings: Config) -> ScopeNeeds:

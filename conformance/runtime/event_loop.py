@@ -24,6 +24,8 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import heapq
+import itertools
 import math
 import multiprocessing
 import os
@@ -125,19 +127,46 @@ class Turns:
     """
 
     def __init__(self) -> None:
-        self._next = asyncio.Lock()
+        self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
+        self._numbers = itertools.count()
+        self._is_taken = False
 
-    async def turn(self, *, at_once: bool = False) -> None:
-        """Wait for the turn to begin; `at_once`: on a virtual clock nothing is late.
+    async def turn(self, *, urgency: int = 0, at_once: bool = False) -> None:
+        """Wait for the turn to begin: the most urgent first, and the first that came of several.
 
-        Even then a turn of the loop passes: cases that wait for nothing would leave no Ctrl-C in.
+        `at_once`: on a virtual clock nothing is late.  Even then a turn of the loop passes: cases
+        that wait for nothing would leave no Ctrl-C in.
         """
-        async with self._next:
+        await self._take(urgency)
+        try:
             if at_once:
                 await asyncio.sleep(0)
                 return
             await asyncio.sleep(STAGGER_S)
             await kept_up()
+        finally:
+            self._pass_on()
+
+    async def _take(self, urgency: int) -> None:
+        if not self._is_taken:
+            self._is_taken = True
+            return
+        turn = asyncio.get_running_loop().create_future()
+        heapq.heappush(self._waiting, (-urgency, next(self._numbers), turn))
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self._pass_on()
+            raise
+
+    def _pass_on(self) -> None:
+        while self._waiting:
+            _, _, turn = heapq.heappop(self._waiting)
+            if not turn.done():
+                turn.set_result(None)
+                return
+        self._is_taken = False
 
 
 class Window:

@@ -36,6 +36,12 @@ _POLL_S = 0.1
 _CALM_S = 2.0
 """Seconds of low latency after which a target is calm."""
 
+CALM_WITHIN_S = 20.0
+"""Begin when latency is normal, or after this many seconds."""
+
+_SPIKE_S = 5.0
+"""Seconds before a plan whose lag may recur in it."""
+
 _SETTLED_S = 5.0
 """Seconds after an intended restart in which a coordinator may say that it loads."""
 
@@ -240,14 +246,34 @@ class LagMeter:
 
         await _comes_true(was_heard, within_s)
 
-    async def calms_down(self, lag_ms: int, within_s: float) -> bool:
-        """Wait until the lag was no more than this many ms for a while; False: not in this time."""
+    async def calms_down(self, lag_ms: int, within_s: float, for_s: float = _CALM_S) -> bool:
+        """Wait until the lag was at most `lag_ms` for `for_s`; False: not within `within_s`."""
 
         def was_calm() -> bool:
             now = time.monotonic()
-            return self.lag_ms(now - _CALM_S, now) <= lag_ms
+            return self.lag_ms(now - for_s, now) <= lag_ms
 
         return await _comes_true(was_calm, within_s)
+
+    async def lag_to_plan_ms(
+        self, least_ms: int, most_ms: int, pauses_ms: Callable[[int], int]
+    ) -> int:
+        """Return the lag that a plan allows for: that of the last seconds, in these bounds.
+
+        `pauses_ms`: the sum of a plan's pauses by lag.  It grows with the lag, to minutes, so wait
+        for calm first, at most for as long as the pauses would grow.
+        """
+
+        def lag_ms() -> int:
+            now = time.monotonic()
+            return min(most_ms, max(least_ms, self.lag_ms(now - _SPIKE_S, now)))
+
+        if (lag := lag_ms()) == least_ms:
+            return lag
+        longer_s = (pauses_ms(lag) - pauses_ms(least_ms)) / 1000
+        if longer_s > 0:
+            await self.calms_down(least_ms, min(longer_s, CALM_WITHIN_S), _SPIKE_S)
+        return lag_ms()
 
     def _was_down(self, began: float, ended: float) -> bool:
         return any(down <= ended and up >= began for down, up in self.outages)

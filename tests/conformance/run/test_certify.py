@@ -350,6 +350,26 @@ async def test_a_stall_does_not_make_the_next_case_last_for_minutes(
     assert result.outcome is Outcome.PASS
 
 
+@at_once
+async def test_a_case_with_pauses_waits_until_a_spike_of_the_lag_is_over() -> None:
+    begun = time.monotonic()
+    meter = LagMeter(Samples([(begun, 0.4)]))
+    suite = suite_with(meter)
+    (result,) = await suite.run([entry("SESSION-EXPIRED/silent-member")])
+    assert result.recording is not None
+    assert result.recording.written_for_ms == LEAST_LAG_MS
+    assert 4 < result.recording.began - begun < 7
+
+
+@at_once
+async def test_a_case_without_pauses_waits_for_no_calm() -> None:
+    begun = time.monotonic()
+    suite = suite_with(LagMeter(Samples([(begun, 0.4)])))
+    (result,) = await suite.run([entry(FIRST)])
+    assert result.recording is not None
+    assert result.recording.began - begun < 1
+
+
 # What a case is worth.
 
 

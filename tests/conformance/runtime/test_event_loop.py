@@ -89,6 +89,20 @@ async def test_what_runs_side_by_side_begins_one_after_the_other() -> None:
     assert len({at for _, at in begun}) == 4
 
 
+async def test_the_most_urgent_begins_first_and_who_is_cancelled_holds_up_nobody() -> None:
+    turns, begun = Turns(), list[int]()
+
+    async def one(urgency: int) -> None:
+        await turns.turn(urgency=urgency)
+        begun.append(urgency)
+
+    tasks = [asyncio.create_task(one(urgency)) for urgency in (0, 1, 3, 2, 4)]
+    await asyncio.sleep(0)
+    tasks[2].cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    assert begun == [0, 4, 2, 1]
+
+
 @at_once
 async def test_a_process_that_never_keeps_up_goes_on_after_a_while() -> None:
     with pytest.MonkeyPatch.context() as patch:
