@@ -88,8 +88,8 @@ def certify_client_command(
     the requests that it sends and by what its user sees, never by its logs.
 
     CLIENT is java:VERSION, confluent-kafka, kafka-python, aiokafka, franz-go, sarama, kafka-go,
-    kafkajs, platformatic (each with :VERSION, if you like), reference, mutant:NAME, or
-    exec:COMMAND, a driver of your own.
+    confluent-kafka-go, kafkajs, platformatic (each with :VERSION, if you like), reference,
+    mutant:NAME, or exec:COMMAND, a driver of your own.
     """
     before = None if old is None else read_client_certificate(old)
     kept = kept_entries(lists, written)

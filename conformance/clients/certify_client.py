@@ -2,6 +2,9 @@
 
 A case is an obligation in a scenario.  It passes when one run shows that it holds.  A violation
 counts only when a second run shows it, too; an unknown case is tried again.
+
+Where no consumer has started yet and one doesn't, a plain start is tried, without provocations.  If
+that fails, too, so would all scenarios, and the run ends at once.
 """
 
 from __future__ import annotations
@@ -20,8 +23,10 @@ from fencepost.conformance.clients.driver_programs import Client
 from fencepost.conformance.clients.scenario_run import ScenarioRun, assignor_in
 from fencepost.conformance.clients.stage import Stage, open_stage
 from fencepost.conformance.runtime.event_loop import side_by_side
+from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.model.coordinator import Provenance
 from fencepost.model.history.words import plural
+from fencepost.model.plans.steps import Start
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import Level
 from fencepost.properties.judging.outcome import Outcome
@@ -42,6 +47,12 @@ JOBS = 6
 ATTEMPTS = 3
 _CONFIRMED = 2
 """Runs that must show a violation."""
+
+_START = "start"
+_PLAIN_STARTS = (
+    Scenario("plain-start", "A dynamic member is started.", (), (Start("a"),), needs=()),
+    Scenario("plain-static-start", "A static member is started.", (), (Start("a", "i-1"),)),
+)
 
 Progress = Callable[[ClientResult], None]
 
@@ -91,11 +102,14 @@ class ClientCertifier:
         attempts: int = ATTEMPTS,
         progress: Progress | None = None,
     ) -> None:
+        self._client = client
         self._pool = DriverPool(client)
         self._stage = stage
         self._places = asyncio.Semaphore(jobs)
         self._attempts = attempts
         self._progress = progress
+        self._starts = False
+        self._one_trial = asyncio.Lock()
         self.introduction: Introduction
 
     async def run(self, scenarios: Sequence[Scenario]) -> list[ClientResult]:
@@ -150,7 +164,25 @@ class ClientCertifier:
     async def _run(self, scenario: Scenario, attempt: int) -> Evidence:
         async with self._stage.open(scenario) as place:
             label = f"{scenario.id}/{attempt}"
-            return await ScenarioRun(scenario, place, self._pool, label).run()
+            evidence = await ScenarioRun(scenario, place, self._pool, label).run()
+        if not self._starts:
+            async with self._one_trial:
+                await self._see_if_it_starts(evidence)
+        return evidence
+
+    async def _see_if_it_starts(self, evidence: Evidence) -> None:
+        """Note that consumers start; raise TargetUnavailableError if none ever does."""
+        self._starts = self._starts or _has_started(evidence)
+        why: list[str] = []
+        for plain in _PLAIN_STARTS:
+            if self._starts or self._lacks(plain):
+                continue
+            async with self._stage.open(plain) as place:
+                tried = await ScenarioRun(plain, place, self._pool, plain.id).run()
+            self._starts = _has_started(tried)
+            why += [action.message for action in tried.actions] or [tried.broken]
+        if not self._starts:
+            raise TargetUnavailableError(f"{self._client.name} starts no consumer: {why[0]}")
 
     @staticmethod
     def _result(name: str, scenario: Scenario, runs: _CaseRuns) -> ClientResult:
@@ -167,6 +199,10 @@ class ClientCertifier:
             evidence=evidence,
             at_ms=verdict.at_ms,
         )
+
+
+def _has_started(evidence: Evidence) -> bool:
+    return any(act.name == _START and act.outcome == "ok" for act in evidence.actions)
 
 
 async def certificate_of(

@@ -7,7 +7,8 @@ the cache has the library, its version and a digest of the sources, so a change 
   under the name of their package, so that they import each other there as they do here.
 - Java: jars by Maven, and `javac`.
 - Go, Node: the sources with their lock are copied; another version than the locked one comes from
-  the registry.
+  the registry.  A source in Go whose first line is `// Needs PACKAGE NAME` is left out where a
+  release has no such name.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -121,26 +122,52 @@ async def java_program(version: str) -> Program:
     return Program((java, *_JVM, "-cp", path, "ClientDriver"))
 
 
-async def go_program(name: str, module: str, version: str) -> Program:
-    """Build the driver of a Go library.  `module`: its path, as go.mod names it."""
+_NEEDS = re.compile(r"// Needs (\S+) (\w+)\n")
+"""The first line of a Go source: a package, and a name in it that older releases lack."""
+
+
+async def go_program(name: str, module: str, version: str, *, cgo: bool = False) -> Program:
+    """Build the driver of a Go library.  `module`: its path, as go.mod names it.
+
+    `cgo`: it is built with C.  Another version than that of the lock takes its dependencies from
+    the lock, or newer ones, and nothing else is fetched: no `go mod tidy`.
+    """
     home = SOURCES / "go" / name
-    sources = [
-        SOURCES / "go" / "user.go",
-        *(home / name for name in ("main.go", "go.mod", "go.sum")),
-    ]
+    locks = [home / lock for lock in ("go.mod", "go.sum")]
+    sources = [SOURCES / "go" / "user.go", *sorted(home.glob("*.go")), *locks]
 
     async def build(folder: Path) -> None:
         go = find_tool("go", "install Go 1.26 or later (Debian: golang)")
+        if cgo:
+            find_tool("gcc", "install a C compiler (Debian: gcc and libc6-dev)")
         _copy(sources, folder)
-        env = {"GOTOOLCHAIN": "local", "CGO_ENABLED": "0"}
-        if f"{module} v{version}\n" not in (home / "go.mod").read_text("utf-8"):
+        env = {"GOTOOLCHAIN": "local", "CGO_ENABLED": "1" if cgo else "0"}
+        locked = f"{module} v{version}\n" in (home / "go.mod").read_text("utf-8")
+        if not locked:
             await run_tool([go, "get", f"{module}@v{version}"], _BUILD_S, folder, env)
-            await run_tool([go, "mod", "tidy"], _BUILD_S, folder, env)
-        command = [go, "build", "-mod=readonly", "-o", "driver", "."]
+            await _leave_out(go, sources, folder, env)
+        mode = "-mod=readonly" if locked else "-mod=mod"
+        command = [go, "build", mode, "-o", "driver", "."]
         await run_tool(command, _BUILD_S, folder, env)
 
     folder = await _cached(f"{name}-{version}", sources, build)
     return Program((str(folder / "driver"),))
+
+
+async def _leave_out(
+    go: str, sources: Sequence[Path], folder: Path, env: Mapping[str, str]
+) -> None:
+    """Remove the copies of the sources that this release of the library lacks a name for."""
+    needed = {source: _NEEDS.match(source.read_text("utf-8")) for source in sources}
+    for source, needs in needed.items():
+        if needs is None:
+            continue
+        try:
+            await run_tool([go, "doc", *needs.groups()], _BUILD_S, folder, env)
+        except TargetUnavailableError as error:
+            if "no symbol" not in str(error):
+                raise
+            (folder / source.name).unlink()
 
 
 async def node_program(name: str, package: str, version: str) -> Program:
@@ -182,8 +209,8 @@ def _copy(sources: list[Path], folder: Path) -> None:
 
 FORMS = (
     "java[:VERSION], confluent-kafka[:VERSION], kafka-python[:VERSION], aiokafka[:VERSION], "
-    "franz-go[:VERSION], sarama[:VERSION], kafka-go[:VERSION], kafkajs[:VERSION], "
-    "platformatic[:VERSION], reference, mutant:NAME, exec:COMMAND"
+    "franz-go[:VERSION], sarama[:VERSION], kafka-go[:VERSION], confluent-kafka-go[:VERSION], "
+    "kafkajs[:VERSION], platformatic[:VERSION], reference, mutant:NAME, exec:COMMAND"
 )
 _VERSION = re.compile(r"\d[\w.+-]*", re.ASCII)
 _OWN = (sys.executable, "-P", "-m", "fencepost.conformance.clients.reference_driver")
@@ -210,6 +237,15 @@ LIBRARIES = {
     "sarama": Library(("1.61.1",), partial(go_program, "sarama", "github.com/IBM/sarama")),
     "kafka-go": Library(
         ("0.4.51",), partial(go_program, "kafka-go", "github.com/segmentio/kafka-go")
+    ),
+    "confluent-kafka-go": Library(
+        ("2.15.1",),
+        partial(
+            go_program,
+            "confluent-kafka-go",
+            "github.com/confluentinc/confluent-kafka-go/v2",
+            cgo=True,
+        ),
     ),
     "kafkajs": Library(("2.2.4",), partial(node_program, "kafkajs", "kafkajs")),
     "platformatic": Library(

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
 import aiokafka
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
-from aiokafka.coordinator.assignors.range import RangePartitionAssignor
-from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
-from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
 
-from fencepost.conformance.clients.drivers.driver_user import User, drive
+from fencepost.conformance.clients.drivers.driver_user import STATIC, User, assignors_in, drive
 
 _POLL_MS = 100
-_ASSIGNORS = {
-    kind.name: kind
-    for kind in (RangePartitionAssignor, RoundRobinPartitionAssignor, StickyPartitionAssignor)
-}
+_ASSIGNORS = assignors_in(
+    {
+        "aiokafka.coordinator.assignors.range": "RangePartitionAssignor",
+        "aiokafka.coordinator.assignors.roundrobin": "RoundRobinPartitionAssignor",
+        "aiokafka.coordinator.assignors.sticky.sticky_assignor": "StickyPartitionAssignor",
+    }
+)
+_OPTIONS = inspect.signature(AIOKafkaConsumer).parameters
+_FEATURES = [
+    *([STATIC] if "group_instance_id" in _OPTIONS else []),
+    *("auto-commit", "manual-commit", "pause", "seek"),
+]
 
 
 class AiokafkaUser(User):
@@ -26,7 +32,7 @@ class AiokafkaUser(User):
     introduction: ClassVar[dict[str, Any]] = {
         "client": "aiokafka",
         "version": aiokafka.__version__,
-        "features": ["static", "auto-commit", "manual-commit", "pause", "seek"],
+        "features": _FEATURES,
         "assignors": list(_ASSIGNORS),
     }
 
@@ -35,18 +41,21 @@ class AiokafkaUser(User):
         config = {
             "bootstrap_servers": command["bootstrap"],
             "group_id": command["group"],
-            "group_instance_id": command["instance"],
             "session_timeout_ms": command["session_timeout_ms"],
             "heartbeat_interval_ms": command["heartbeat_interval_ms"],
             "max_poll_interval_ms": command["max_poll_interval_ms"],
             "partition_assignment_strategy": [_ASSIGNORS[command["assignor"]]],
             "auto_offset_reset": command["auto_offset_reset"],
             "client_id": command["client_id"],
-            "client_rack": command["rack"],
             "enable_auto_commit": command["auto_commit_ms"] is not None,
         }
+        if command["instance"] is not None:
+            config["group_instance_id"] = command["instance"]
+        if command["rack"] is not None:
+            config["client_rack"] = command["rack"]
         if command["auto_commit_ms"] is not None:
             config["auto_commit_interval_ms"] = command["auto_commit_ms"]
+        self.refuse_unknown(config, _OPTIONS)
         self._consumer = AIOKafkaConsumer(**config | command["settings"])
         await self.subscribe(command["topics"])
         await self._consumer.start()

@@ -11,6 +11,12 @@ from confluent_kafka import Consumer, KafkaError, KafkaException
 from fencepost.conformance.clients.drivers.driver_user import User, drive
 
 _POLL_S = 0.1
+_WITH_GROUP_PROTOCOL = 0x02040000
+"""The first librdkafka that has it."""
+
+_FEATURES = ["static", "cooperative", "auto-commit", "manual-commit", "pause", "seek"]
+if confluent_kafka.libversion()[1] >= _WITH_GROUP_PROTOCOL:
+    _FEATURES.append("next-generation")
 
 
 class ConfluentUser(User):
@@ -19,15 +25,7 @@ class ConfluentUser(User):
     introduction: ClassVar[dict[str, Any]] = {
         "client": "confluent-kafka",
         "version": f"{confluent_kafka.__version__}, librdkafka {confluent_kafka.libversion()[0]}",
-        "features": [
-            "static",
-            "cooperative",
-            "auto-commit",
-            "manual-commit",
-            "pause",
-            "seek",
-            "next-generation",
-        ],
+        "features": _FEATURES,
         "assignors": ["range", "roundrobin", "cooperative-sticky"],
     }
 

@@ -10,6 +10,7 @@ This file is copied to where the library is; it needs nothing but the standard l
 from __future__ import annotations
 
 import asyncio
+import importlib
 import json
 import logging
 import os
@@ -17,8 +18,29 @@ import sys
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
+
+STATIC, COOPERATIVE = "static", "cooperative"
+
+
+class UnsupportedError(Exception):
+    """The library lacks what a command needs.  `str()` is the reason."""
+
+
+def assignors_in(classes: Mapping[str, str]) -> dict[str, Any]:
+    """Return the assignors that this release has, by name.  `classes`: of each module, its class.
+
+    A release that lacks one lacks its module, too.
+    """
+    kinds = []
+    for module, kind in classes.items():
+        try:
+            kinds.append(getattr(importlib.import_module(module), kind))
+        except ModuleNotFoundError as error:
+            if not module.startswith(str(error.name)):
+                raise
+    return {kind.name: kind for kind in kinds}
 
 
 class _Output:
@@ -103,6 +125,12 @@ class User(ABC):
         fatal = not getattr(error, "retriable", False)
         return {"code": str(code), "fatal": fatal, "message": str(error)}
 
+    def refuse_unknown(self, config: Iterable[str], options: Container[str]) -> None:
+        """Raise UnsupportedError for a setting that this release doesn't have."""
+        lacks = [name for name in config if name not in options]
+        if lacks:
+            raise UnsupportedError(f"a consumer has no {' and no '.join(lacks)}")
+
     def tell(self, event: str, **fields: Any) -> None:
         """Write an event."""
         say(event=event, consumer=self.name, at_ms=round(time.monotonic() * 1000, 1), **fields)
@@ -178,6 +206,8 @@ class User(ABC):
                     took = {"took_ms": round((time.monotonic() - begun) * 1000, 1)}
                 case other:
                     return say(id=command["id"], unsupported=f"there is no command {other}")
+        except UnsupportedError as error:
+            return say(id=command["id"], unsupported=str(error))
         except Exception as error:  # noqa: BLE001  (as above)
             return say(id=command["id"], error=self.error(error))
         return say(id=command["id"], ok=True, **took)

@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
 import kafka
 from kafka import ConsumerRebalanceListener, KafkaConsumer, TopicPartition
-from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
-from kafka.coordinator.assignors.range import RangePartitionAssignor
-from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
-from kafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
 
-from fencepost.conformance.clients.drivers.driver_user import User, drive
+from fencepost.conformance.clients.drivers.driver_user import (
+    COOPERATIVE,
+    STATIC,
+    User,
+    assignors_in,
+    drive,
+)
 
 _POLL_MS = 100
-_ASSIGNORS = {
-    kind.name: kind
-    for kind in (
-        RangePartitionAssignor,
-        RoundRobinPartitionAssignor,
-        StickyPartitionAssignor,
-        CooperativeStickyAssignor,
-    )
-}
+_ASSIGNORS = assignors_in(
+    {
+        "kafka.coordinator.assignors.range": "RangePartitionAssignor",
+        "kafka.coordinator.assignors.roundrobin": "RoundRobinPartitionAssignor",
+        "kafka.coordinator.assignors.sticky.sticky_assignor": "StickyPartitionAssignor",
+        "kafka.coordinator.assignors.cooperative_sticky": "CooperativeStickyAssignor",
+    }
+)
+_OPTIONS = KafkaConsumer.DEFAULT_CONFIG
+_FEATURES = [
+    *([STATIC] if "group_instance_id" in _OPTIONS else []),
+    *([COOPERATIVE] if any(name.startswith(COOPERATIVE) for name in _ASSIGNORS) else []),
+    *("auto-commit", "manual-commit", "pause", "seek"),
+]
+_CLOSES_IN_TIME = "timeout_ms" in inspect.signature(KafkaConsumer.close).parameters
 
 
 class KafkaPythonUser(User):
@@ -32,7 +41,7 @@ class KafkaPythonUser(User):
     introduction: ClassVar[dict[str, Any]] = {
         "client": "kafka-python",
         "version": kafka.__version__,
-        "features": ["static", "cooperative", "auto-commit", "manual-commit", "pause", "seek"],
+        "features": _FEATURES,
         "assignors": list(_ASSIGNORS),
     }
 
@@ -55,6 +64,7 @@ class KafkaPythonUser(User):
             config["client_rack"] = command["rack"]
         if command["auto_commit_ms"] is not None:
             config["auto_commit_interval_ms"] = command["auto_commit_ms"]
+        self.refuse_unknown(config, _OPTIONS)
         self._consumer = KafkaConsumer(**config | command["settings"])
         await self.subscribe(command["topics"])
 
@@ -78,7 +88,7 @@ class KafkaPythonUser(User):
 
     async def close(self, timeout_ms: int) -> None:
         """Close the consumer."""
-        self._consumer.close(timeout_ms=timeout_ms)
+        self._consumer.close(**{"timeout_ms": timeout_ms} if _CLOSES_IN_TIME else {})
 
 
 class _Listener(ConsumerRebalanceListener):  # type: ignore[misc]  # it has no types

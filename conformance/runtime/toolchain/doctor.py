@@ -98,6 +98,10 @@ def _newer_python() -> str:
     return run(find_python((3, 12)))
 
 
+def _gcc() -> str:
+    return find_tool("gcc", "install a C compiler (Debian: gcc and libc6-dev)")
+
+
 def _javac() -> str:
     remedy = "install a JDK, version 17 or later (Debian: openjdk-17-jdk-headless)"
     return _tool("javac", "-version", r"javac (?:1\.)?(\d+)", (17,), remedy)
@@ -149,7 +153,8 @@ CHECKS = (
     Check("python", "everything", _python, always=True),
     Check("java", "kafka:VERSION, tests on brokers, Spark", _java),
     Check("maven", "kafka:VERSION, its first start", _maven),
-    Check("go", "kfake, seaweedfs, the clients franz-go, sarama, kafka-go, their first start", _go),
+    Check("go", "kfake, seaweedfs, clients for Go such as franz-go, their first start", _go),
+    Check("gcc", "the client confluent-kafka-go, its first start", _gcc),
     Check("cargo", "rivine, its first start", _cargo),
     Check("python 3.12", "nafka", _newer_python),
     Check("javac", "the client java, its first start", _javac),

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
+from support.clients.fake_driver import WHOLE
 
 from fencepost.conformance.cli.cli import exit_code, fencepost
+
+FAKE = Path(__file__).parents[2] / "support" / "clients" / "fake_driver.py"
 
 
 def run(*arguments: str) -> int:
@@ -49,3 +53,17 @@ def test_another_file_is_no_certificate_to_compare_with(
     assert run("reference", "--diff", str(file)) == 64
     said = capsys.readouterr().err
     assert "give a certificate.json that `fencepost certify-client CLIENT --report DIR`" in said
+
+
+@pytest.mark.parametrize(
+    ("lie", "said"),
+    [
+        ("starts-nothing", f"starts no consumer: {WHOLE}"),
+        ("dies", "exited with code 3; its stderr ends: out of luck"),
+    ],
+)
+def test_a_client_that_starts_nothing_ends_the_run_at_once_with_its_whole_message(
+    lie: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(f"exec:{sys.executable} {FAKE} {lie}") == 69
+    assert capsys.readouterr().err.rstrip().endswith(said.rstrip())

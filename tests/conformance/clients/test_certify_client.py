@@ -83,3 +83,8 @@ async def test_a_run_of_some_cases_says_how_many_it_left_out() -> None:
     certificate = await certificate_of(client, "serve", find_revision("kafka-4"), patterns=case)
     every = sum(len(scenario.obligations) for scenario in SCENARIOS.values())
     assert certificate.notes == (f"{every - 1} cases not chosen",)
+
+
+async def test_a_client_that_starts_in_one_way_is_judged() -> None:
+    found = await outcomes(f"exec:{sys.executable} {FAKE} starts-static-alone", "dynamic-life")
+    assert set(found.values()) == {Outcome.UNSUPPORTED}

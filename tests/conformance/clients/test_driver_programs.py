@@ -91,10 +91,59 @@ async def test_a_go_driver_is_built_at_its_lock(tools: Tools) -> None:
     assert program.argv[0].endswith("/driver")
 
 
-async def test_another_go_version_is_asked_for(tools: Tools) -> None:
+async def test_another_go_version_is_asked_for_and_no_more(tools: Tools) -> None:
     await built("sarama:1.45.0")
-    assert [words[1] for words in tools.ran] == ["get", "mod", "build"]
+    assert [words[1] for words in tools.ran] == ["get", "doc", "build"]
     assert tools.ran[0] == ["/bin/go", "get", "github.com/IBM/sarama@v1.45.0"]
+    assert "-mod=mod" in tools.ran[-1]
+
+
+@pytest.mark.parametrize(("says", "is_kept"), [("", True), ("doc: no symbol X in package", False)])
+async def test_a_go_source_is_left_out_where_a_release_lacks_what_it_needs(
+    tools: Tools, monkeypatch: pytest.MonkeyPatch, says: str, is_kept: bool
+) -> None:
+    async def look(
+        command: Sequence[str], within_s: float, folder: Path, env: Mapping[str, str]
+    ) -> str:
+        await tools.run(command, within_s, folder, env)
+        if command[1] == "doc" and says:
+            raise TargetUnavailableError(says)
+        return ""
+
+    monkeypatch.setattr(driver_programs, "run_tool", look)
+    await built("sarama:1.45.0")
+    assert ("cooperative.go" in tools.saw[-1]) == is_kept
+
+
+async def test_what_go_doc_cant_tell_is_no_missing_name(
+    tools: Tools, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(
+        command: Sequence[str], within_s: float, folder: Path, env: Mapping[str, str]
+    ) -> str:
+        if command[1] == "doc":
+            raise TargetUnavailableError("no network")
+        return await tools.run(command, within_s, folder, env)
+
+    monkeypatch.setattr(driver_programs, "run_tool", fail)
+    with pytest.raises(TargetUnavailableError, match="can't be built: no network"):
+        await built("sarama:1.45.0")
+
+
+async def test_a_driver_with_c_needs_a_compiler(
+    tools: Tools, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await built("confluent-kafka-go")
+    assert [words[1] for words in tools.ran] == ["build"]
+
+    def find(name: str, remedy: str) -> str:
+        if name == "gcc":
+            raise TargetUnavailableError(f"gcc is not on the PATH: {remedy}")
+        return f"/bin/{name}"
+
+    monkeypatch.setattr(driver_programs, "find_tool", find)
+    with pytest.raises(TargetUnavailableError, match="gcc is not on the PATH: install a C comp"):
+        await built("confluent-kafka-go:2.11.1")
 
 
 async def test_a_node_driver_is_installed_from_its_lock(tools: Tools) -> None:

@@ -15,6 +15,8 @@ from collections.abc import Callable
 from typing import Any
 
 MEBI = 1 << 20
+WHOLE = "no name 'CooperativeSticky'\nin " + "a module with a long name " * 40
+"""A long message of more than one line."""
 
 
 def say(**fields: Any) -> None:
@@ -69,6 +71,10 @@ def accept(command: dict[str, Any]) -> None:
     say(id=command["id"], ok=True)
 
 
+def refuse(command: dict[str, Any], **error: Any) -> None:
+    say(id=command["id"], error=error)
+
+
 def die() -> None:
     sys.stderr.write("out of luck\n")
     sys.exit(3)
@@ -106,6 +112,20 @@ LIES: dict[str, tuple[str, Act]] = {
     "not-ok": ("start", lambda command: say(id=command["id"], ok=False)),
     "answers-twice": ("start", all_of(honest, honest)),
     "introduces-itself": ("start", lambda command: honest({**command, "cmd": "hello"})),
+    "starts-nothing": (
+        "start",
+        lambda command: say(
+            id=command["id"], error={"code": "ImportError", "fatal": True, "message": WHOLE}
+        ),
+    ),
+    "starts-static-alone": (
+        "start",
+        lambda command: (
+            honest(command)
+            if command["instance"]
+            else say(id=command["id"], unsupported="there are no dynamic members")
+        ),
+    ),
     "dies": ("start", lambda _: die()),
     "is-killed": ("start", lambda _: os.kill(os.getpid(), signal.SIGKILL)),
     "long-line": ("start", lambda _: write("x" * 17 * MEBI)),

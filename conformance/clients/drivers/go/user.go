@@ -46,6 +46,9 @@ type consumer interface {
 	close(command) error
 }
 
+// configurable is a consumer whose library has names for its settings.
+type configurable interface{ namesSettings() }
+
 // unsupported says why the library has no such thing.
 type unsupported string
 
@@ -183,12 +186,13 @@ func milliseconds(ms int) time.Duration { return time.Duration(ms) * time.Millis
 // obey carries out the commands of one consumer, one at a time, until it is closed.
 func obey(commands <-chan command, client consumer, errorOf func(error) clientError) {
 	started := false
+	_, isConfigurable := client.(configurable)
 	for c := range commands {
 		at := time.Now()
 		var err error
 		done := fields{"id": c.ID, "ok": true}
 		switch {
-		case c.Cmd == "start" && len(c.Settings) > 0:
+		case c.Cmd == "start" && len(c.Settings) > 0 && !isConfigurable:
 			err = unsupported("its settings have no names")
 		case c.Cmd == "start":
 			err = client.start(c)

@@ -12,6 +12,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
@@ -28,7 +29,7 @@ import org.apache.kafka.common.utils.AppInfoParser;
 
 /**
  * The driver of kafka-clients (client driver protocol 1). Each consumer has a thread, which polls, and
- * between two polls does what it is told. It compiles with kafka-clients 2.4 and later.
+ * between two polls does what it is told. It compiles with kafka-clients 2.0 and later.
  */
 public final class ClientDriver {
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -36,11 +37,20 @@ public final class ClientDriver {
     private static final Map<String, String> ASSIGNORS = new LinkedHashMap<>();
 
     static {
-        String here = "org.apache.kafka.clients.consumer.";
-        ASSIGNORS.put("range", here + "RangeAssignor");
-        ASSIGNORS.put("roundrobin", here + "RoundRobinAssignor");
-        ASSIGNORS.put("sticky", here + "StickyAssignor");
-        ASSIGNORS.put("cooperative-sticky", here + "CooperativeStickyAssignor");
+        putAssignor("range", "RangeAssignor");
+        putAssignor("roundrobin", "RoundRobinAssignor");
+        putAssignor("sticky", "StickyAssignor");
+        putAssignor("cooperative-sticky", "CooperativeStickyAssignor");
+    }
+
+    private static void putAssignor(String name, String type) {
+        String full = "org.apache.kafka.clients.consumer." + type;
+        try {
+            Class.forName(full);
+            ASSIGNORS.put(name, full);
+        } catch (ClassNotFoundException error) {
+            // this release has no such assignor
+        }
     }
 
     public static void main(String[] args) throws IOException {
@@ -88,9 +98,16 @@ public final class ClientDriver {
         said.put("client", "kafka-clients");
         said.put("version", AppInfoParser.getVersion());
         said.put("language", "java");
-        List<String> features = new ArrayList<>(
-                List.of("static", "cooperative", "auto-commit", "manual-commit", "pause", "seek"));
-        if (ConsumerConfig.configNames().contains("group.protocol")) {
+        List<String> features =
+                new ArrayList<>(List.of("auto-commit", "manual-commit", "pause", "seek"));
+        Set<String> options = ConsumerConfig.configNames();
+        if (options.contains("group.instance.id")) {
+            features.add("static");
+        }
+        if (ASSIGNORS.containsKey("cooperative-sticky")) {
+            features.add("cooperative");
+        }
+        if (options.contains("group.protocol")) {
             features.add("next-generation");
         }
         said.put("features", features);
@@ -189,8 +206,13 @@ public final class ClientDriver {
             try {
                 switch (name) {
                     case "start":
-                        open(command);
-                        polls = true;
+                        String lacks = lacks(command);
+                        if (lacks == null) {
+                            open(command);
+                            polls = true;
+                        } else {
+                            said = reply(command, "unsupported", lacks);
+                        }
                         break;
                     case "stop-polling":
                         polls = false;
@@ -251,6 +273,18 @@ public final class ClientDriver {
             subscribe(command);
         }
 
+        /** Says what this release has no setting for; else it would only warn of an unknown one. */
+        private static String lacks(JsonNode command) {
+            Set<String> options = ConsumerConfig.configNames();
+            if (command.hasNonNull("instance") && !options.contains("group.instance.id")) {
+                return "a consumer has no group.instance.id";
+            }
+            if (command.hasNonNull("rack") && !options.contains("client.rack")) {
+                return "a consumer has no client.rack";
+            }
+            return null;
+        }
+
         private void subscribe(JsonNode command) {
             List<String> topics = new ArrayList<>();
             command.get("topics").forEach(topic -> topics.add(topic.asText()));
@@ -267,7 +301,7 @@ public final class ClientDriver {
             tell("revoked", partitions);
         }
 
-        @Override
+        // Without @Override: it came with 2.4.
         public void onPartitionsLost(Collection<TopicPartition> partitions) {
             tell("lost", partitions);
         }

@@ -1,0 +1,7 @@
+// Needs github.com/IBM/sarama NewBalanceStrategyCooperativeSticky
+
+package main
+
+import "github.com/IBM/sarama"
+
+func init() { strategies[cooperative] = sarama.NewBalanceStrategyCooperativeSticky }
