@@ -20,6 +20,7 @@ from fencepost.traces.logs.server_log import (
     CoordinatorEvent,
     ServerLog,
     UnreadLines,
+    coordinator_number,
 )
 from fencepost.traces.operations.group_analysis import GroupAnalysis
 from fencepost.traces.operations.group_lines import GroupLines
@@ -172,6 +173,11 @@ UNSEEN_NEW = UNSEEN | {"fenced"}
 """The kinds of problems that the log of the old coordinator can't show, and of the new one."""
 
 
+_LOADS = frozenset({MessageKind.LOADED, MessageKind.MEMBER_LOADED, MessageKind.PARTITION_LOADED})
+_OF_PARTITIONS = frozenset({MessageKind.PARTITION_LOADED, MessageKind.PARTITION_UNLOADED})
+_CHANGES = _LOADS | {MessageKind.UNLOADED, MessageKind.PARTITION_UNLOADED}
+
+
 class ServerGroups:
     """The groups of a log; `lost`: requests of members whose group it doesn't name.
 
@@ -191,6 +197,9 @@ class ServerGroups:
         self._since = dict(since or {})
         self._partitions: dict[str, set[str]] = {}
         """The groups of each partition of __consumer_offsets, as far as lines name it."""
+        self._partition_of: dict[str, str] = {}
+        self._homes: dict[str, tuple[str, str]] = {}
+        """The broker that loaded a partition, or a group whose partition is unknown, last."""
         self.own: set[str] = set()
         self.lost = 0
 
@@ -199,9 +208,11 @@ class ServerGroups:
         group = event.group
         since_ms = self._since.setdefault(event.broker, event.at_ms)
         partition = event.fields.get("partition", "")
+        if event.kind in _CHANGES and not self._is_change(event):
+            return
         if not group:
             self.lost += event.kind in {MessageKind.FENCED, MessageKind.REPLACED}
-            if event.kind is MessageKind.PARTITION_LOADED:
+            if event.kind in _OF_PARTITIONS:
                 for name in sorted(self._partitions.get(partition, ())):
                     self._analyse(name, event)
             return
@@ -215,8 +226,19 @@ class ServerGroups:
             self.analyses[group], self._readers[group] = analysis, ServerEvents()
         if partition:
             self._partitions.setdefault(partition, set()).add(group)
+            self._partition_of[group] = partition
         self._report.cannot_show(group, UNSEEN_NEW if event.is_new else UNSEEN)
         self._analyse(group, event)
+
+    def _is_change(self, event: CoordinatorEvent) -> bool:
+        """Return False where a broker gives up what another one has loaded before that."""
+        partition = event.fields.get("partition", "")
+        subject = partition or self._partition_of.get(event.group, event.group)
+        who = event.broker, coordinator_number(event.text)
+        if event.kind in _LOADS:
+            self._homes[subject] = who
+            return True
+        return self._homes.setdefault(subject, who) == who
 
     def _analyse(self, group: str, message: CoordinatorEvent) -> None:
         analysis, lines = self.analyses[group], self._report.lines

@@ -261,7 +261,8 @@ _PATTERNS: tuple[tuple[MessageKind, str, str], ...] = (
         MessageKind.MEMBER_LOADED,
         "Loaded member ",
         (
-            rf"Loaded member (?:MemberMetadata\(memberId={_MEMBER}, {_SOME}\)|"
+            rf"Loaded member (?:MemberMetadata\(memberId={_MEMBER}, (?:groupInstanceId=(?:Some\("
+            rf"{_INSTANCE}\)|None), )?{_SOME}\)|"
             rf"(?P<member_id2>{_NAME})) in "
             r"(?:classic |generic )?group (?P<group>\S+?)(?: with generation (?P<generation>\d+))?"
             r"(?=\.?(?:\s|$|[\"'`|]))"
@@ -309,6 +310,14 @@ _PATTERNS: tuple[tuple[MessageKind, str, str], ...] = (
         MessageKind.PARTITION_UNLOADED,
         "Resigned as the group coordinator",
         r"Resigned as the group coordinator for partition (?P<partition>\d+)",
+    ),
+    (
+        MessageKind.PARTITION_UNLOADED,
+        " unloading ",
+        (
+            r"(?:Scheduling|Started|Finished) unloading (?:of )?(?:offsets and group metadata from "
+            r"|metadata (?:for|from) )?__consumer_offsets-(?P<partition>\d+)"
+        ),
     ),
 )
 _OWN = frozenset({"group", "member_id", "instance", "generation", "open", "statement"})

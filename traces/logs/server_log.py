@@ -457,6 +457,15 @@ def _event(
     )
 
 
+_NUMBER = re.compile(r"\[Group(?:Coordinator|MetadataManager) (?:id=|brokerId=)?(\d+)")
+
+
+def coordinator_number(text: str) -> str:
+    """Return the number of the broker that wrote a line of a coordinator, "" without one."""
+    match = _NUMBER.search(text)
+    return match[1] if match is not None else ""
+
+
 def _of_long(line: bytes) -> str:
     """Return the reason why a line is not read that is longer than a line may be."""
     return UNREAD if is_of_coordinator(line[:_LONG_HEAD].decode(errors="replace")) else TOO_LONG

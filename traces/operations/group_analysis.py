@@ -7,7 +7,6 @@ deployments of what happens here.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -21,6 +20,7 @@ from fencepost.traces.operations.group_events import (
     Joined,
     Left,
     Loaded,
+    MemberLoaded,
     Moved,
     Named,
     NameExpired,
@@ -30,6 +30,7 @@ from fencepost.traces.operations.group_events import (
     Removed,
     Sender,
     Unknown,
+    Unloaded,
 )
 from fencepost.traces.operations.group_kind import KnownKind
 from fencepost.traces.operations.interruptions import EmptyTimes, Failovers
@@ -39,11 +40,8 @@ from fencepost.traces.operations.operator_rows import (
     UNWANTED,
     Cause,
     End,
-    Expiration,
     MembersLeft,
-    PollTimeout,
     Process,
-    Restart,
     Row,
     StaticLeave,
     ThrownOut,
@@ -74,11 +72,11 @@ from fencepost.traces.operations.restarts import (
     RestartMatcher,
     alone,
 )
+from fencepost.traces.operations.returns import Returns
 
 _QUIET_MS = 6 * 60_000
 """A group without a request for this long beyond its members' timeouts is over; a rebalance parks
 everybody for five minutes by default."""
-_RESTARTED = 1000
 _PURGE_EVERY = 500
 """Number of a group's own events, so that those of other groups have no influence."""
 _UNSEEN = "a member that joined during a rebalance"
@@ -122,11 +120,7 @@ class GroupAnalysis:
         self._loops = Loops(self.group, self._emit)
         row = (self.group, self._matcher, self._add_rebalance, self._on_rebalance)
         self._rebalances = Rebalances(*row)
-        self._restarted: deque[str] = deque(maxlen=_RESTARTED)
-        """The member ids of which a restart was counted: going and coming may be two rebalances."""
-        self._expired: deque[Departure] = deque()
-        self._poll_timeouts: deque[tuple[Departure, int | None]] = deque()
-        """Departures, the latter with max.poll.interval.ms, whose return may still come."""
+        self._returns = Returns(self.group, self._emit, self._matcher, hears=self._hears)
         self._empty = EmptyTimes(self.group, self._emit)
         self._failovers = Failovers(self.group, self._emit)
         self._began_ms: int | None = None
@@ -161,6 +155,8 @@ class GroupAnalysis:
         self._taken += 1
         if self._taken % _PURGE_EVERY == 0:
             self._purge(event.done_ms)
+        if self._failovers.is_away and not isinstance(event, Unloaded):
+            self._load(event if isinstance(event, Loaded | MemberLoaded) else _load_before(event))
         match event:
             case Heard():
                 self._heard(event)
@@ -197,13 +193,18 @@ class GroupAnalysis:
                 self._emptied(event)
             case Loaded():
                 self._load(event)
+            case MemberLoaded():
+                self._load(event)
+                self._known(event.member_id, event, event.instance_id, event.process)
+            case Unloaded():
+                self._unload(event)
 
     def _purge(self, now_ms: int) -> None:
         """Emit and forget the rows that no later event can change."""
         self._lines.purge(now_ms)
         self._rebalances.purge(now_ms)
         self._loops.purge(now_ms - 2 * PATIENCE_MS)  # all rebalances before are judged
-        self._emit_gone(now_ms)
+        self._returns.purge(now_ms)
         self._expire_names(now_ms)
         self._failovers.purge(now_ms)
         self._deployments.purge(now_ms, self._rebalances.first_open_ms)
@@ -226,7 +227,8 @@ class GroupAnalysis:
                 gone = self._remove(member, End.SILENT, deadline_ms, None, self._place)
                 expired.append(gone)
             else:
-                self._remove(member, End.STILL_THERE, None)
+                end = End.UNKNOWN if self._failovers.is_away else End.STILL_THERE
+                self._remove(member, end, None)
                 left[member.instance_id is None] += 1
         assigned = self._assigned
         logged = (None, None) if assigned is None else (assigned.static, assigned.dynamic)
@@ -244,7 +246,7 @@ class GroupAnalysis:
         self._lines.close()
         self._rebalances.close()
         self._loops.close()
-        self._emit_gone(None)
+        self._returns.purge(None)
         self._failovers.end()
         self._deployments.close(now_ms)
         row = (self.group, static, dynamic, since_ms, *settings, self._kind.kind, self._empty.open)
@@ -264,53 +266,30 @@ class GroupAnalysis:
         self._emit(row)
         if lost is None or not lost.is_poll_timeout:
             self._loops.add(judged)
-        if gone is None or came is None or came.member_id is not None:
-            return
-        back = self._matcher.return_of(gone)
-        if gone.is_poll_timeout or not gone.is_exact or (back and back.member_id is not None):
-            return  # the process lived, or may have
-        member = gone.member
-        if member.member_id in self._restarted:
-            return
-        self._restarted.append(member.member_id)
-        who = (member.instance_id, member.process, gone.end, gone.at_ms, came.at_ms)
-        away_ms = came.at_ms - gone.heard_ms
-        self._emit(Restart(self.group, *who, away_ms, member.session_ms, gone.place))
+        if gone is not None and came is not None:
+            self._returns.add_restart(gone, came)
 
-    def _emit_gone(self, now_ms: int | None) -> None:
-        """Emit the departures whose return no later event can show; None: there is none."""
-        while self._expired and _is_old(self._expired[0], now_ms):
-            gone = self._expired.popleft()
-            member, came = gone.member, self._matcher.return_of(gone)
-            unclear = came is None and self._matcher.is_unclear(gone, None)
-            lived = came is not None and came.member_id is not None if self._hears else None
-            self._emit(
-                Expiration(
-                    self.group,
-                    member.instance_id,
-                    member.member_id,
-                    member.process,
-                    gone.end,
-                    gone.at_ms,
-                    member.from_ms if member.begins else None,
-                    gone.assigned_ms,
-                    None if came is None else came.at_ms,
-                    unclear,
-                    lived,
-                    gone.place,
-                )
-            )
-        while self._poll_timeouts and _is_old(self._poll_timeouts[0][0], now_ms):
-            gone, interval_ms = self._poll_timeouts.popleft()
-            came = self._matcher.return_of(gone) or self._matcher.next_of(gone)
-            late_ms = None if came is None else came.at_ms - gone.at_ms
-            who = (gone.member.instance_id, gone.member.process, gone.at_ms, gone.place)
-            self._emit(PollTimeout(self.group, *who, interval_ms, late_ms))
-
-    def _load(self, event: Loaded) -> None:
+    def _load(self, event: Loaded | MemberLoaded) -> None:
         """Take a load of the group, or of its partition: several lines may tell of one."""
-        if self._failovers.load(event):
+        is_back = self._failovers.is_away
+        is_first = self._failovers.load(event)
+        if self._failovers.missed == 0:
+            self._start.end_gap()
+        elif is_back:
+            self._start.at_ms = event.at_ms
+        if is_first:
             self._rebalances.forget()
+
+    def _unload(self, event: Unloaded) -> None:
+        """Take the end of the coordinator: what happens elsewhere is not in the log."""
+        generation, is_open = self._rebalances.generation, self._rebalances.open_ms is not None
+        if not self._failovers.unload(event, generation, cut_off=is_open):
+            return
+        self._rebalances.forget()
+        self._empty.end(event.at_ms)
+        self._unseen.clear()
+        self._start.begin_gap(event.at_ms)
+        self._roster.complete, self._count, self._assigned = False, None, None
 
     def _note_kind(self, process: Process, protocol: str = "", protocols: str = "") -> None:
         self._kind.note(process, protocol, protocols)
@@ -648,7 +627,9 @@ class GroupAnalysis:
         current = self._rebalances.current
         assigned_ms = None if current is None else current.stable_ms
         row = (member, at_ms, end, heard_ms, is_exact, is_alone, place, is_poll_timeout)
-        gone = Departure(*row, assigned_ms)
+        begun_ms = None if current is None else current.completed_ms
+        loaded_ms = self._failovers.load_before(member, begun_ms) if end in UNWANTED else None
+        gone = Departure(*row, assigned_ms, loaded_ms)
         self._roster.remove(member)
         self._lines.end(member, end, until_ms, by)
         self._note_silence(member)
@@ -656,10 +637,12 @@ class GroupAnalysis:
             self._matcher.add_departure(gone)
             is_named = member.instance_id is None and not self._may_have_come(member, at_ms)
             member_id = member.member_id if is_named else ""
-            self._deployments.add_departure(gone.who, gone.at_ms, member_id)
+            if not gone.is_stale:
+                self._deployments.add_departure(gone.who, gone.at_ms, member_id)
         if end in UNWANTED:
-            self._expired.append(gone)
-            self._failovers.note_expiry(gone)
+            self._returns.add_expiry(gone)
+        if gone.is_stale:
+            self._failovers.add_expiry(gone.at_ms)
         return gone
 
     def _may_have_come(self, member: LogMember, at_ms: int) -> bool:
@@ -766,7 +749,7 @@ class GroupAnalysis:
         gone = self._remove(member, end, *how, is_poll_timeout=is_poll_timeout)
         if is_poll_timeout:
             interval_ms = event.rebalance_ms or member.rebalance_ms or None
-            self._poll_timeouts.append((gone, interval_ms))
+            self._returns.add_poll_timeout(gone, interval_ms)
         self._rebalances.note_leave(MemberLeave(event.at_ms, gone, itself))
         self._note_empty(size, known=known)
 
@@ -775,16 +758,14 @@ class GroupAnalysis:
 
         The next generation, without it, was there before.
         """
-        mine = (g for g in self._expired if g.member.member_id == left.member_id)
-        gone = next((g for g in mine if g.end is End.DROPPED and left.at_ms <= g.at_ms), None)
-        if gone is None or gone.member.instance_id is not None:
+        gone = self._returns.take_back(left)
+        if gone is None:
             return
-        self._expired.remove(gone)
-        self._matcher.departures.remove(gone)
         self._rebalances.take_back(gone)
         self._deployments.remove_departure(gone.who, gone.at_ms)
         self._roster.add(gone.member)
 
 
-def _is_old(gone: Departure, now_ms: int | None) -> bool:
-    return now_ms is None or now_ms - gone.at_ms > 2 * PATIENCE_MS
+def _load_before(event: GroupEvent) -> Loaded:
+    """Return the load before an event of a group that had been given up."""
+    return Loaded(event.at_ms, event.done_ms, event.place)

@@ -82,8 +82,33 @@ class Moved(GroupEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class Unloaded(GroupEvent):
+    """The group's coordinator gave it up: it leads the partition no more.
+
+    `generation`: that of the group, None where the source doesn't show it.
+    """
+
+    generation: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Loaded(GroupEvent):
-    """A coordinator read the group from its log: it leads the partition now."""
+    """A coordinator read the group from its log: it leads the partition now.
+
+    `generation`: that of the group, None where the source doesn't show it.
+    """
+
+    generation: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MemberLoaded(GroupEvent):
+    """A coordinator read a member of the group from its log; `generation`: as in Loaded."""
+
+    member_id: str
+    instance_id: str | None
+    process: Process
+    generation: int | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,6 +58,19 @@ def empty_text(report: OperatorReport) -> Iterator[str]:
         yield f"{times(count, 'group')} had no member for up to {short(longest_ms)}"
 
 
+def coordinator_text(report: OperatorReport) -> Iterator[str]:
+    """Yield clauses about coordinators that were away, and members that did not go on then."""
+    rows = report.failovers.rows
+    away = [row for row in rows if (row.away_ms or 0) >= _BRIEF_MS]
+    if away:
+        groups = times(len({row.group for row in away}), "group")
+        longest_ms = max(row.away_ms or 0 for row in away)
+        up_to = "" if len(away) == 1 else "up to "
+        yield f"the coordinator of {groups} was away for {up_to}{short(longest_ms)}"
+    if expired := sum(row.expired for row in rows):
+        yield f"{times(expired, 'member')} expired after a change of the coordinator"
+
+
 def empty_times(report: OperatorReport) -> Iterator[str]:
     """Yield lines about groups that lost their last member, and those that had none for a while."""
     lost = [figures.lost for figures in report.figures.values() if figures.lost is not None]
@@ -223,6 +236,8 @@ def _expired(rows: Sequence[Expiration]) -> str:
         parts.append(f"{span(stayed)} after its join")
     if since := [row.at_ms - row.assigned_ms for row in rows if row.assigned_ms is not None]:
         parts.append(f"{span(since)} after an assignment")
+    if loaded := [row.at_ms - row.loaded_ms for row in rows if row.loaded_ms is not None]:
+        parts.append(f"{span(loaded)} after a coordinator loaded the group")
     if dropped := sum(row.end is End.DROPPED for row in rows):
         parts.append(f"{often(dropped)} since it did not join a rebalance in time")
     back = [row.back_ms - row.at_ms for row in rows if row.back_ms is not None]
@@ -234,8 +249,9 @@ def _expired(rows: Sequence[Expiration]) -> str:
     if never:
         not_back = "not back until the log ends"
         parts.append(not_back if never == len(rows) else f"{often(never)} {not_back}")
-    if unclear := sum(row.is_unclear for row in rows):
-        parts.append(f"{often(unclear)} it is unknown whether it came back")
+    if unclear := sum(row.back_ms is None and row.is_unclear for row in rows):
+        unknown = "unknown whether it came back"
+        parts.append(unknown if unclear == len(rows) else f"{often(unclear)} {unknown}")
     return ", ".join(parts)
 
 
@@ -258,18 +274,34 @@ def failovers(report: OperatorReport) -> Iterator[str]:
         expired = sum(row.expired for row in rows)
         ends = [row.until_ms for row in rows if row.until_ms is not None]
         after = ""
+        if cut_off := sum(row.cut_off for row in rows):
+            after = f" It cut off {times(cut_off, 'rebalance')}, which the counts above lack."
         if ends:
-            after = (
+            after += (
                 f" {times(expired, 'member')} from before expired up to "
                 f"{short(max(ends) - rows[0].at_ms)} later: they did not go on after the failover, "
                 "or came back with new member ids."
             )
         yield (
-            f"The coordinator of {times(len(names), 'group')} ({some(names)}) changed or started "
-            f"again at {at(rows[0].at_ms)} [{rows[0].place}].{after}"
+            f"The coordinator of {times(len(names), 'group')} ({some(names)}) {_changed(rows)} "
+            f"[{rows[0].place}].{after}"
         )
     if (more := len(near) - MOST) > 0:
         yield f"And {more:,} more such changes; the JSON has them."
+
+
+def _changed(rows: Sequence[Failover]) -> str:
+    """Describe how the coordinator of some groups changed at one time."""
+    away = [row for row in rows if row.away_ms is not None]
+    if lost := [row for row in rows if not row.is_loaded]:
+        return f"resigned at {at(lost[0].at_ms)}, and the log doesn't show what came after"
+    if not away:
+        return f"changed or started again at {at(rows[0].at_ms)}"
+    from_ms, until_ms = min(row.unloaded_ms or 0 for row in away), max(row.at_ms for row in away)
+    missed = sum(row.missed or 0 for row in away)
+    began = f", and {times(missed, 'generation')} began meanwhile at a broker whose log is not here"
+    lasted = f"({short(until_ms - from_ms)}){began if missed else ''}"
+    return f"was away from {at(from_ms)} to {clock(until_ms)} {lasted}"
 
 
 _FAILOVER_MS = 60_000

@@ -7,12 +7,13 @@ they did not go on with it: no client failed.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
-from fencepost.traces.operations.group_events import Loaded
+from fencepost.traces.operations.group_events import Loaded, MemberLoaded, Unloaded
 from fencepost.traces.operations.operator_rows import EmptySpan, End, Failover, Process, Row
+from fencepost.traces.operations.ownership import LogMember
 from fencepost.traces.operations.restarts import Departure
 
 _ONE_LOAD_MS = 60_000
@@ -58,32 +59,71 @@ class Failovers:
     def __init__(self, group: str, emit: Callable[[Row], None]) -> None:
         self._group = group
         self._emit = emit
-        self._loaded: Loaded | None = None
+        self._unloaded: Unloaded | None = None
+        """The last event that a coordinator gave the group up; its load may have come since."""
+        self._last: int | None = None
+        """The generation of the group then."""
+        self._cut_off = False
+        self._loaded: Loaded | MemberLoaded | None = None
         self._expired: list[int] = []
         """Times at which members from before the load expired."""
 
-    def load(self, event: Loaded) -> bool:
+    def unload(self, event: Unloaded, generation: int | None, *, cut_off: bool) -> bool:
+        """Take the end of a coordinator; return False if another line said so before.
+
+        `generation`: the last that is known; `cut_off`: a rebalance was on.
+        """
+        is_first = not self.is_away
+        if is_first:
+            self.end()
+            self._unloaded, self._cut_off, self._last = event, cut_off, generation
+        if event.generation is not None:
+            self._last = event.generation
+        return is_first
+
+    def load(self, event: Loaded | MemberLoaded) -> bool:
         """Take a load; return False if another line told of it before."""
         if self._loaded is not None and event.at_ms - self._loaded.at_ms <= _ONE_LOAD_MS:
+            if self._loaded.generation is None:
+                self._loaded = replace(self._loaded, generation=event.generation)
             return False
-        self.end()
+        if not self.is_away:
+            self.end()
         self._loaded = event
         return True
+
+    @property
+    def is_away(self) -> bool:
+        """True if no coordinator in the log has the group at present."""
+        return self._unloaded is not None and self._loaded is None
 
     @property
     def is_loaded(self) -> bool:
         """True if a coordinator has loaded the group lately."""
         return self._loaded is not None
 
+    @property
+    def missed(self) -> int | None:
+        """The number of generations that began while no coordinator in the log had the group."""
+        if self._unloaded is None or self._loaded is None:
+            return None
+        if self._last is None or self._loaded.generation is None:
+            return None
+        return max(self._loaded.generation - self._last, 0)
+
     def add_expiry(self, at_ms: int) -> None:
         """Add the end of a member from before the load."""
         self._expired.append(at_ms)
 
-    def note_expiry(self, gone: Departure) -> None:
-        """Note a member that expired: it may have been there before the load."""
-        loaded, member = self._loaded, gone.member
-        if loaded is not None and (not member.begins or member.from_ms < loaded.at_ms):
-            self._expired.append(gone.at_ms)
+    def load_before(self, member: LogMember, begun_ms: int | None) -> int | None:
+        """Return the time of the load since which a member did not go on; None: it did.
+
+        `begun_ms`: the begin of the latest generation: its members went on.
+        """
+        if self._loaded is None or (begun_ms is not None and begun_ms > self._loaded.at_ms):
+            return None
+        is_before = not member.begins or member.from_ms < self._loaded.at_ms
+        return self._loaded.at_ms if is_before else None
 
     def purge(self, now_ms: int) -> None:
         """Emit the change that no later event belongs to."""
@@ -92,9 +132,13 @@ class Failovers:
 
     def end(self) -> None:
         """Emit the change, if there was one."""
-        loaded, expired_ms = self._loaded, self._expired
-        self._loaded, self._expired = None, []
-        if loaded is not None:
-            until_ms = max(expired_ms, default=None)
-            row = (self._group, loaded.at_ms, len(expired_ms), until_ms, loaded.place)
-            self._emit(Failover(*row))
+        missed, loaded, unloaded = self.missed, self._loaded, self._unloaded
+        expired_ms, cut_off = self._expired, int(self._cut_off)
+        self._loaded, self._unloaded, self._expired, self._cut_off = None, None, [], False
+        last = loaded or unloaded
+        if last is None:
+            return
+        until_ms = max(expired_ms, default=None)
+        row = (self._group, last.at_ms, len(expired_ms), until_ms, last.place)
+        since_ms = None if unloaded is None else unloaded.at_ms
+        self._emit(Failover(*row, since_ms, loaded is not None, missed, cut_off))

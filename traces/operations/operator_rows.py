@@ -303,7 +303,8 @@ class Expiration(RowPart, frozen=True):
 
     `joined_ms`: time of its join, `assigned_ms`: of the latest assignment before; `back_ms`: of its
     return, None: it has none, or (`is_unclear`) others with its client id joined; `lived`: its
-    process was alive.  None where the log doesn't show it.
+    process was alive.  None where the log doesn't show it.  `loaded_ms`: time at which a
+    coordinator had read it, after which it did not go on; None: it had, or none did.
     """
 
     group: str
@@ -318,6 +319,7 @@ class Expiration(RowPart, frozen=True):
     is_unclear: bool
     lived: bool | None
     place: str
+    loaded_ms: int | None = None
 
 
 class PendingId(RowPart, frozen=True):
@@ -416,7 +418,11 @@ class ExpiredTogether(RowPart, frozen=True):
 class Failover(RowPart, frozen=True):
     """A coordinator that read a group: it leads the partition since `at_ms`.
 
-    `expired`: members from before that expired after it, the last at `until_ms`.
+    `expired`: members from before that expired after it, the last at `until_ms`.  `unloaded_ms`:
+    time at which the coordinator before gave the group up, where the log shows it; `is_loaded`
+    false: none of the log read it until the end, and `at_ms` is that time.  `missed`: generations
+    that began at a broker that is not in the log; None where that is unknown.  `cut_off`:
+    rebalances that the change ended.
     """
 
     group: str
@@ -424,6 +430,17 @@ class Failover(RowPart, frozen=True):
     expired: int
     until_ms: int | None
     place: str
+    unloaded_ms: int | None = None
+    is_loaded: bool = True
+    missed: int | None = None
+    cut_off: int = 0
+
+    @property
+    def away_ms(self) -> int | None:
+        """Time without a coordinator in the log; None where the log doesn't show it."""
+        if self.unloaded_ms is None or not self.is_loaded:
+            return None
+        return self.at_ms - self.unloaded_ms
 
 
 class GroupKind(Enum):

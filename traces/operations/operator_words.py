@@ -24,6 +24,7 @@ from fencepost.traces.operations.interruption_words import (
     MOST,
     MOST_GROUPS,
     at_end,
+    coordinator_text,
     empty_text,
     empty_times,
     expirations,
@@ -87,7 +88,7 @@ def problems_text(report: OperatorReport) -> str:
     counts += [f"{times(of_brokers, 'problem')} of the brokers"] if of_brokers else []
     limit = " shown in this log" if report.unshown else ""
     parts = [f"{' and '.join(counts)}{limit}"] if counts else []
-    parts += empty_text(report)
+    parts += [*coordinator_text(report), *empty_text(report)]
     nothing = "no problem with clients" if limit else "0 problems with clients"
     return ", ".join(parts) or f"{nothing}{limit}"
 

@@ -220,10 +220,15 @@ class Rebalances:
         return len(self._evidence.departures) + len(self._evidence.expired)
 
     @property
+    def generation(self) -> int | None:
+        """The current generation; None: none is known."""
+        before = self.current if self.open is None else self.open
+        return None if before is None else before.generation
+
+    @property
     def next_generation(self) -> int:
         """The generation after the current one; 0: none is known."""
-        before = self.current if self.open is None else self.open
-        return 0 if before is None else before.generation + 1
+        return 0 if self.generation is None else self.generation + 1
 
     @property
     def last_gone(self) -> Departure | None:
@@ -491,6 +496,8 @@ class Rebalances:
         saved = _Saved(remedy, away_ms, pair=(gone, came))
         if gone is not None and gone.is_poll_timeout:
             return replace(saved, remedy=Remedy.LONGER_POLL)
+        if gone is not None and gone.is_stale:
+            return replace(saved, remedy=Remedy.UNKNOWN, unclear=STALE)
         if remedy is Remedy.NOTHING:
             unclear = self._unclear(first, came)
             return replace(saved, remedy=Remedy.UNKNOWN, unclear=unclear) if unclear else saved
@@ -512,13 +519,18 @@ class Rebalances:
             return CAUSE_UNSEEN
         if first.cause is Cause.OTHER:
             return OTHER_REASON
+        start = self._matcher.start
+        if gone is not None and start.lacks(gone.at_ms, gone.at_ms + PATIENCE_MS):
+            return AWAY
         if gone is None and first.cause in {Cause.LEAVE, Cause.EXPIRY}:
             return GOER_UNSEEN
+        if gone is None and came is not None and self._matcher.is_after_stale(came):
+            return STALE
         if self._matcher.is_unclear(gone, came):
             return SAME_NAME
         if gone is None and came is not None and first.cause is Cause.NEW_MEMBER:
-            near = self._matcher.start.is_near(came.at_ms, PATIENCE_MS)
-            return BEFORE_LOG if near else ""
+            near = start.is_near(came.at_ms, PATIENCE_MS)
+            return "" if not near else AWAY if start.gaps else BEFORE_LOG
         if gone is None or gone.member.instance_id is not None:
             return ""
         later = (ms for ms in self.unnamed if 0 <= ms - gone.at_ms <= PATIENCE_MS)
@@ -559,6 +571,8 @@ class _Saved:
 
 CAUSE_UNSEEN = "the log doesn't show its cause"
 BEFORE_LOG = "the log begins less than ten minutes before, and who had left then is not in it"
+AWAY = "the group was at another coordinator, whose log is not here"
+STALE = "its members did not go on after their coordinator had changed, or started again"
 SAME_NAME = "several processes have its client id, and server.log names no hosts"
 UNNAMED = "this coordinator doesn't log a dynamic member that joins while a rebalance runs"
 OTHER_REASON = "fencepost doesn't know the broker's reason; it is shown as it stands"

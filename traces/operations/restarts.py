@@ -35,7 +35,8 @@ class Departure:
 
     `heard_ms`: its last sign of life, or the latest time of it if not `is_exact`; `alone`: no other
     member had its client id; `is_poll_timeout`: its living process did not call poll();
-    `assigned_ms`: time of the latest assignment before.
+    `assigned_ms`: time of the latest assignment before; `loaded_ms`: of the load by a
+    coordinator, after which it did not go on.
     """
 
     member: LogMember
@@ -47,6 +48,12 @@ class Departure:
     place: str = ""
     is_poll_timeout: bool = False
     assigned_ms: int | None = None
+    loaded_ms: int | None = None
+
+    @property
+    def is_stale(self) -> bool:
+        """True if a coordinator had loaded it, and it did not go on since."""
+        return self.loaded_ms is not None
 
     @property
     def who(self) -> str:
@@ -67,9 +74,30 @@ class Arrival:
 
 @dataclass(slots=True)
 class LogStart:
-    """Time at which the log begins in the middle of a group's life; None: it has the whole life."""
+    """Time at which the log begins in the middle of a group's life; None: it has the whole life.
+
+    `gaps`: times at which the group went to a coordinator that is not in the log; the last one is
+    `is_open` as long as it may have come back unchanged.
+    """
 
     at_ms: int | None = None
+    gaps: deque[int] = field(default_factory=lambda: deque(maxlen=_MOST_DEPARTURES))
+    is_open: bool = False
+
+    def begin_gap(self, at_ms: int) -> None:
+        """Note that the group's coordinator gave it up."""
+        self.gaps.append(at_ms)
+        self.is_open = True
+
+    def end_gap(self) -> None:
+        """Note that the group is as it was: nothing happened elsewhere."""
+        if self.is_open:
+            self.gaps.pop()
+        self.is_open = False
+
+    def lacks(self, from_ms: int, until_ms: int) -> bool:
+        """Return True if the log may lack an event between two times, of a group at a broker."""
+        return any(from_ms <= gap_ms < until_ms for gap_ms in self.gaps)
 
     def is_near(self, at_ms: int, within_ms: int) -> bool:
         """Return True if the log began less than `within_ms` before this time."""
@@ -166,6 +194,8 @@ class RestartMatcher:
         """
         if gone is not None:
             until_ms = gone.at_ms + PATIENCE_MS
+            if gone.is_stale or self.start.lacks(gone.at_ms, until_ms):
+                return True
             near = (c for c in self.arrivals if gone.heard_ms <= c.at_ms <= until_ms)
             return any(_may_match(gone, c) for c in near)
         if came is None:
@@ -176,10 +206,21 @@ class RestartMatcher:
         )
         return any(_may_match(g, came) for g in near_departures)
 
+    def is_after_stale(self, came: Arrival) -> bool:
+        """Return True if a member just before, which did not go on after a load, may be the same.
+
+        A process that shares its client id with others is any of them.
+        """
+        since_ms = came.at_ms - PATIENCE_MS
+        near = (g for g in self.departures if g.is_stale and since_ms <= g.at_ms <= came.at_ms)
+        return any(gone.who == (came.instance_id or came.process.client_id) for gone in near)
+
     def _matches(self, gone: Departure, came: Arrival) -> bool:
         old = gone.member
         if came.member_id is not None:
             return came.member_id == old.member_id
+        if self.start.lacks(gone.at_ms, came.at_ms) or (gone.is_stale and not gone.alone):
+            return False
         if old.instance_id is not None or came.instance_id is not None:
             return old.instance_id == came.instance_id
         if old.process.client_id != came.process.client_id:

@@ -21,6 +21,7 @@ from fencepost.traces.operations.group_events import (
     Joined,
     Left,
     Loaded,
+    MemberLoaded,
     Named,
     NameExpired,
     NameReturned,
@@ -28,6 +29,7 @@ from fencepost.traces.operations.group_events import (
     Prepared,
     Removed,
     Sender,
+    Unloaded,
 )
 from fencepost.traces.operations.operator_rows import ADMINISTRATOR, Cause, End, Process
 
@@ -164,7 +166,12 @@ class ServerEvents:
                     yield Removed(*at, gone_id, process_of(gone_id, None), End.DROPPED)
             case MessageKind.LOADED | MessageKind.PARTITION_LOADED:
                 self._named = None
-                yield Loaded(*at)
+                yield Loaded(*at, message.generation)
+            case MessageKind.MEMBER_LOADED:
+                yield MemberLoaded(*at, member_id, instance_id, process, message.generation)
+            case MessageKind.UNLOADED | MessageKind.PARTITION_UNLOADED:
+                self._named = None
+                yield Unloaded(*at, message.generation)
 
     def _prepared(self, message: CoordinatorEvent) -> Prepared:
         reason = message.fields["reason"]
