@@ -129,8 +129,8 @@ _NEEDS = re.compile(r"// Needs (\S+) (\w+)\n")
 async def go_program(name: str, module: str, version: str, *, cgo: bool = False) -> Program:
     """Build the driver of a Go library.  `module`: its path, as go.mod names it.
 
-    `cgo`: it is built with C.  Another version than that of the lock takes its dependencies from
-    the lock, or newer ones, and nothing else is fetched: no `go mod tidy`.
+    `cgo`: it is built with C.  For another version than that of the lock, only what is built is
+    fetched: `go get` and `go mod tidy` ask for what the library's tests need, too.
     """
     home = SOURCES / "go" / name
     locks = [home / lock for lock in ("go.mod", "go.sum")]
@@ -141,14 +141,18 @@ async def go_program(name: str, module: str, version: str, *, cgo: bool = False)
         if cgo:
             find_tool("gcc", "install a C compiler (Debian: gcc and libc6-dev)")
         _copy(sources, folder)
-        env = {"GOTOOLCHAIN": "local", "CGO_ENABLED": "1" if cgo else "0"}
-        locked = f"{module} v{version}\n" in (home / "go.mod").read_text("utf-8")
-        if not locked:
-            await run_tool([go, "get", f"{module}@v{version}"], _BUILD_S, folder, env)
+        env = {
+            "GOTOOLCHAIN": "local",
+            "CGO_ENABLED": "1" if cgo else "0",
+            "GOFLAGS": "-mod=mod -buildvcs=false",
+        }
+        if f"{module} v{version}\n" in (home / "go.mod").read_text("utf-8"):
+            env["GOFLAGS"] = "-mod=readonly -buildvcs=false"
+        else:
+            edit = [go, "mod", "edit", f"-require={module}@v{version}"]
+            await run_tool(edit, _BUILD_S, folder, env)
             await _leave_out(go, sources, folder, env)
-        mode = "-mod=readonly" if locked else "-mod=mod"
-        command = [go, "build", mode, "-o", "driver", "."]
-        await run_tool(command, _BUILD_S, folder, env)
+        await run_tool([go, "build", "-o", "driver", "."], _BUILD_S, folder, env)
 
     folder = await _cached(f"{name}-{version}", sources, build)
     return Program((str(folder / "driver"),))

@@ -355,6 +355,10 @@ class Evidence:
             (ms for at, ms in self.stalls if at + ms >= began_ms and at <= ended_ms), default=0.0
         )
 
+    def stalled_ms(self, began_ms: float, ended_ms: float) -> float:
+        """Return the sum of the waits of the control client between two times."""
+        return sum(ms for at, ms in self.stalls if at + ms >= began_ms and at <= ended_ms)
+
     def later(self, since: float, ms: float) -> float:
         """Add ms to a time, and the longest wait of the control client meanwhile."""
         return since + ms + self.worst_stall_ms(since, since + ms)

@@ -36,6 +36,7 @@ from fencepost.traces.files.text_files import temporary_folder
 
 _VERSION_S = 30.0
 _LINES = 3
+_ERROR = re.compile(r"^\[ERROR\]|: error: ")
 
 
 def find_tool(name: str, remedy: str) -> str:
@@ -123,7 +124,7 @@ async def run_tool(
         output = click.unstyle(last_bytes(log)).strip()
     if code:
         lines = output.splitlines()
-        errors = [line for line in lines if line.startswith("[ERROR]")]  # Maven ends with advice
+        errors = list(filter(_ERROR.search, lines))  # Maven ends with advice, javac with a count
         last = " / ".join(line.strip() for line in errors[:1] or lines[-_LINES:])
         raise TargetUnavailableError(f"{name} failed with exit code {code}: {last or 'no output'}")
     return output

@@ -82,12 +82,21 @@ def test_a_close_in_a_rebalance() -> None:
 
 
 def test_what_was_late_while_the_machine_was_slow_is_unknown() -> None:
-    slow = evidence(STABLE, LATE, stalls=((1500.0, 800.0),))
+    slow = evidence(STABLE, LATE, stalls=((1500.0, 2300.0),))
     verdict = judge("CLIENT-CLOSE-IN-TIME", slow)
     assert verdict.outcome is Outcome.UNKNOWN
-    assert "800 ms" in verdict.sentence
+    assert "2300 ms" in verdict.sentence
     before = evidence(STABLE, LATE, stalls=((10.0, 800.0),))
     assert judge("CLIENT-CLOSE-IN-TIME", before).outcome is Outcome.FAIL
+
+
+def test_a_close_that_hangs_for_longer_than_the_machine_was_slow_is_late() -> None:
+    """It hung for 4.5 s beyond its time, and the machine was slow for 2.2 s of that, at most."""
+    stalls = ((1500.0, 800.0), (4000.0, 700.0), (6000.0, 700.0))
+    hung = evidence(STABLE, LATE, stalls=stalls)
+    assert judge("CLIENT-CLOSE-IN-TIME", hung).outcome is Outcome.FAIL
+    longer = evidence(STABLE, LATE, stalls=(*stalls, (8000.0, 60.0)))
+    assert judge("CLIENT-CLOSE-IN-TIME", longer).outcome is Outcome.UNKNOWN
 
 
 @pytest.mark.parametrize("name", sorted({name for name, *_ in BY_OBLIGATION}))

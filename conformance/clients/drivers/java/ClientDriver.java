@@ -2,6 +2,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
@@ -12,6 +13,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Properties;
 import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -25,7 +27,6 @@ import org.apache.kafka.common.errors.RetriableException;
 import org.apache.kafka.common.errors.UnknownServerException;
 import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
-import org.apache.kafka.common.utils.AppInfoParser;
 
 /**
  * The driver of kafka-clients (client driver protocol 1). Each consumer has a thread, which polls, and
@@ -93,10 +94,20 @@ public final class ClientDriver {
         new KafkaConsumer<byte[], byte[]>(config).close(Duration.ZERO);
     }
 
-    private static Map<String, Object> introduction(JsonNode command) {
+    /** Reads the version from the library's jar: no public class of all releases has it. */
+    private static String version() throws IOException {
+        try (InputStream file =
+                KafkaConsumer.class.getResourceAsStream("/kafka/kafka-version.properties")) {
+            Properties properties = new Properties();
+            properties.load(file);
+            return properties.getProperty("version");
+        }
+    }
+
+    private static Map<String, Object> introduction(JsonNode command) throws IOException {
         Map<String, Object> said = reply(command, "protocol", 1);
         said.put("client", "kafka-clients");
-        said.put("version", AppInfoParser.getVersion());
+        said.put("version", version());
         said.put("language", "java");
         List<String> features =
                 new ArrayList<>(List.of("auto-commit", "manual-commit", "pause", "seek"));

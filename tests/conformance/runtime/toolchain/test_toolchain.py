@@ -322,6 +322,13 @@ async def test_mavens_first_error_is_told_and_not_its_advice(tmp_path: Path) -> 
         await run_tool([sys.executable, "-c", text], PATIENCE_S, tmp_path)
 
 
+async def test_a_compilers_first_error_is_told_and_not_its_count(tmp_path: Path) -> None:
+    lines = "A.java:28: error: cannot find symbol", "import b.C;", "Note: A.java", "1 error"
+    text = f"print({chr(10).join(lines)!r}); raise SystemExit(1)"
+    with pytest.raises(TargetUnavailableError, match=r"1: A\.java:28: error: cannot find symbol"):
+        await run_tool([sys.executable, "-c", text], PATIENCE_S, tmp_path)
+
+
 async def test_a_tool_that_hangs_is_given_up(tmp_path: Path) -> None:
     pid = tmp_path / "pid"
     text = (

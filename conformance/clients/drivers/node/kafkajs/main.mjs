@@ -29,7 +29,7 @@ class KafkajsUser extends User {
     })
     const { GROUP_JOIN, REBALANCING, CRASH } = this.consumer.events
     this.consumer.on(GROUP_JOIN, ({ payload }) => this.#joined(payload.memberAssignment))
-    this.consumer.on(REBALANCING, () => this.tellPartitions('revoked', this.#assigned))
+    if (REBALANCING) this.consumer.on(REBALANCING, () => this.tellPartitions('revoked', this.#assigned))
     this.consumer.on(CRASH, ({ payload }) => this.#crash(payload))
     this.fromBeginning = command.auto_offset_reset === 'earliest'
     this.run = {
@@ -50,7 +50,7 @@ class KafkajsUser extends User {
     this.tellPartitions('assigned', this.#assigned)
   }
 
-  #crash ({ error, restart }) {
+  #crash ({ error, restart = goesOn(error) }) {
     this.#crashed = !restart
     this.tell('error', { where: 'consumer.crash', ...this.error(error), fatal: !restart })
     if (!restart) this.tell('ended', {})
@@ -73,7 +73,9 @@ class KafkajsUser extends User {
 
   async subscribe (topics) {
     await this.consumer.stop()
-    await this.consumer.subscribe({ topics, fromBeginning: this.fromBeginning })
+    for (const topic of topics) { // one by one: a list of them came with 2.0
+      await this.consumer.subscribe({ topic, fromBeginning: this.fromBeginning })
+    }
     await this.consumer.run(this.run)
   }
 
@@ -89,6 +91,11 @@ class KafkajsUser extends User {
     const cause = error.cause ?? error
     return { code: cause.type ?? cause.name, fatal: !error.retriable, message: error.message }
   }
+}
+
+/** Tells if it restarts after a crash, as releases before 1.16 do, which have no field for it. */
+function goesOn (error) {
+  return error.retriable === true || error.name === 'KafkaJSNumberOfRetriesExceeded'
 }
 
 drive({
