@@ -23,6 +23,7 @@ from fencepost.conformance.cli.options.common_options import (
 from fencepost.conformance.cli.options.log_options import EXITS, log_options
 from fencepost.conformance.run.replay import audit_traces, traces_json, worst, write_traces
 from fencepost.model.history.words import plural
+from fencepost.traces.audit.audit_results import UNKNOWN
 from fencepost.traces.audit.audit_settings import LogOptions
 from fencepost.traces.audit.log_audit import audit_log
 from fencepost.traces.audit.server_log_audit import audit_server_log
@@ -51,7 +52,7 @@ _Log = TypeVar("_Log", RequestLog, ServerLog)
     epilog=exit_codes(
         "all groups are explained",
         "a group is violated, or there is what --fail-on names",
-        "none violated, but one unknown, or a line about groups not understood",
+        "none violated, but a group unknown or not judged, or a line not understood",
     ),
 )
 @files_argument("files", "FILE...", folders=True)
@@ -71,7 +72,8 @@ _Log = TypeVar("_Log", RequestLog, ServerLog)
     default=(VIOLATIONS,),
     show_default=True,
     help="Exit code 1 also where a client has a problem, or where static membership or another "
-    "setting would have avoided a rebalance.  May be repeated.",
+    "setting would have avoided a rebalance; then 2 where a group is of another protocol, and so "
+    "not judged.  May be repeated.",
 )
 @output_option(
     "Write the figures to watch there; as OpenMetrics if the name ends with .om.",
@@ -134,7 +136,11 @@ def audit_command(
         return 1
     if AVOIDABLE in fail_on and run.report.avoidable:
         return 1
-    return EXITS.get(run.outcome, 0)
+    code = EXITS.get(run.outcome, 0)
+    is_more = not {PROBLEMS, AVOIDABLE}.isdisjoint(fail_on)
+    if not code and run.other_groups and (is_more or not run.groups):
+        return EXITS[UNKNOWN]  # what was not read may have a problem
+    return code
 
 
 def _requests(

@@ -51,7 +51,10 @@ from fencepost.traces.logs.request_log import MARK, TOO_LONG
 
 OTHER_LINE = "no line of a group coordinator about a group"
 OTHER_PROTOCOL = "about a group of another protocol (consumer, share or streams)"
-PASSED_OVER = "of a group coordinator, but about no member: another line says it, too"
+PASSED_OVER = (
+    "of a group coordinator that repeat another line, or are about offsets, partitions, or groups "
+    "without a member"
+)
 UNREAD = "about a group, in words or a layout that is not read"
 UNDATED = "about a group, but without a date that is read"
 

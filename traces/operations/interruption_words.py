@@ -6,6 +6,7 @@ Members that expired at one time, and groups that had no member at one time, are
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from fencepost.traces.operations.operator_report import OperatorReport
 from fencepost.traces.operations.operator_rows import (
@@ -173,9 +174,12 @@ def expirations(report: OperatorReport) -> Iterator[str]:
     never_text = f"; {never:,} not back until the log ends" if never else ""
     yield f"Members that expired: {count:,}{never_text}."
     together = report.together
-    for series in together[:MOST]:
-        yield f"  {_together(series)} [{series.place}]"
-    if (more := len(together) - MOST) > 0:
+    same: dict[tuple[object, ...], list[ExpiredTogether]] = {}
+    for series in together:
+        same.setdefault((series.groups, series.processes), []).append(series)
+    for alike in list(same.values())[:MOST]:
+        yield f"  {_together(alike)} [{alike[0].place}]"
+    if more := sum(len(alike) for alike in list(same.values())[MOST:]):
         yield f"  and {often(more)} more; the JSON has them."
     by_name: dict[tuple[str, str], list[Expiration]] = {}
     alone = (row for row in report.expirations.rows if not _is_among(row, together))
@@ -193,25 +197,65 @@ _STOOD_STILL = (
     "Several at once are hardly chance: their host, their network or the broker stood still. Look "
     "there (garbage collection, a full disk, a virtual machine that was moved)."
 )
+_SCHEDULED = (
+    " At so even a distance something runs that makes it stand still: look for a backup, a "
+    "snapshot, a scheduled job."
+)
+_EVEN = 0.1
+"""Greatest difference of distances that are one rhythm, as a part of their mean."""
 _SHUT_DOWN = "Static members send no LeaveGroup when they are stopped: it may be a shutdown."
 
 
-def _together(row: ExpiredTogether) -> str:
-    """Describe members that expired at nearly the same time."""
+def _together(rows: Sequence[ExpiredTogether]) -> str:
+    """Describe members that expired at nearly the same time, once or several times."""
+    row = rows[0]
     groups = f"group {quoted(row.groups[0])}" if len(row.groups) == 1 else _groups_text(row.groups)
     names = some([str(process) for process in row.processes])
-    back = f"{row.back:,} came back"
-    if row.back == row.count:
+    count, returned = sum(each.count for each in rows), sum(each.back for each in rows)
+    back = f"{returned:,} came back"
+    if returned == count:
         back = "all came back"
-    elif not row.back:
-        back = "who came back is unknown" if row.unclear else "none came back"
-    if row.back_after_ms is not None:
-        back += f", the last {short(row.back_after_ms)} later"
-    is_stop = not row.back and row.static == row.count
+    elif not returned:
+        is_unclear = any(each.unclear for each in rows)
+        back = "who came back is unknown" if is_unclear else "none came back"
+    after_ms = [each.back_after_ms for each in rows if each.back_after_ms is not None]
+    if after_ms:
+        back += f", the last {short(max(after_ms))} later"
+    when, why = f"at {at(row.from_ms)}", _SHUT_DOWN if _is_stop(rows) else _STOOD_STILL
+    if len(rows) > 1:
+        every = _every(rows)
+        when = f"{often(len(rows))} from {at(row.from_ms)} to {at(rows[-1].from_ms)}{every}"
+        why += _SCHEDULED if every and why is _STOOD_STILL else ""
+    within_ms = max(each.until_ms - each.from_ms for each in rows)
     return (
-        f"{row.count:,} members of {groups}, {names}, together at {at(row.from_ms)}, within "
-        f"{short(row.until_ms - row.from_ms)}; {back}. {_SHUT_DOWN if is_stop else _STOOD_STILL}"
+        f"{row.count:,} members of {groups}, {names}, together {when}, within {short(within_ms)}; "
+        f"{back}. {why}"
     )
+
+
+def _is_stop(rows: Sequence[ExpiredTogether]) -> bool:
+    """Return True if all were static, and none came back: they may have been stopped."""
+    return not any(row.back or row.static < row.count for row in rows)
+
+
+def _every(rows: Sequence[ExpiredTogether]) -> str:
+    """Format the distance of events that come in a rhythm; "" where they don't."""
+    turns = [after.from_ms - before.from_ms for before, after in pairwise(rows)]
+    if len(turns) < 2 or max(turns) - min(turns) > _EVEN * sum(turns) / len(turns):
+        return ""
+    return f", one every {short(sum(turns) // len(turns))}"
+
+
+def together_text(report: OperatorReport) -> Iterator[str]:
+    """Yield a clause about members that expired at nearly the same time, unless it was a stop."""
+    rows = [row for row in report.together if not _is_stop([row])]
+    if not rows:
+        return
+    if len(rows) > 1:
+        yield f"members expired together {often(len(rows))}{_every(rows)}"
+        return
+    groups = "" if len(rows[0].groups) == 1 else f" of {len(rows[0].groups):,} groups"
+    yield f"{rows[0].count:,} members{groups} expired together"
 
 
 def _is_among(row: Expiration, together: Sequence[ExpiredTogether]) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Annotated, Any, Generic, TypeVar
 
@@ -31,6 +31,7 @@ from fencepost.traces.operations.interruption_words import (
     failovers,
     some,
     span,
+    together_text,
 )
 from fencepost.traces.operations.operator_report import (
     KINDS,
@@ -88,7 +89,7 @@ def problems_text(report: OperatorReport) -> str:
     counts += [f"{times(of_brokers, 'problem')} of the brokers"] if of_brokers else []
     limit = " shown in this log" if report.unshown else ""
     parts = [f"{' and '.join(counts)}{limit}"] if counts else []
-    parts += [*coordinator_text(report), *empty_text(report)]
+    parts += [*coordinator_text(report), *empty_text(report), *together_text(report)]
     nothing = "no problem with clients" if limit else "0 problems with clients"
     return ", ".join(parts) or f"{nothing}{limit}"
 
@@ -97,6 +98,29 @@ def headline(report: OperatorReport) -> str:
     """Return what hurt, and what it cost, as the beginning of a sentence."""
     text = "; ".join(filter(None, (problems_text(report), _cost_text(report))))
     return f"{text[0].upper()}{text[1:]}"
+
+
+def verdict(
+    report: OperatorReport, groups: int, results: str | None, others: Mapping[str, str]
+) -> str:
+    """Return the first line of an audit, without its full stop.
+
+    `groups`: number of classic groups; `results`: what their audit came to, None where the log has
+    no answers of the broker; `others`: the protocol of each group that is not classic.
+    """
+    left_out = ""
+    if others:
+        protocols = sorted(set(others.values()))
+        which = "another protocol" if len(protocols) == 1 else "other protocols"
+        left_out = f"{times(len(others), 'group')} of {which} ({', '.join(protocols)})"
+    if not groups and others:
+        return f"Nothing judged: {left_out}, and no group of the classic protocol"
+    text = f"{headline(report)}; {times(groups, 'group')}"
+    if results is None:
+        text += " read, the broker's answers not judged"
+    elif results:
+        text += f": {results}"
+    return f"{text}; {left_out} not judged" if left_out else text
 
 
 def _cost_text(report: OperatorReport) -> str:
@@ -158,14 +182,18 @@ def covered(report: OperatorReport) -> Iterator[str]:
 
 def _of_these(report: OperatorReport) -> str:
     """Format how rebalances ended, unless each gave its members a generation."""
-    cut_count = sum(row.is_cut for row in report.rebalances.rows)
-    ended = report.rebalances.count - report.emptying - cut_count
+    cut_off = [row.group for row in report.rebalances.rows if row.is_cut]
+    cut_count = sum(report.figures[group].rebalancing_ms is not None for group in cut_off)
+    waiting = len(cut_off) - cut_count
+    ended = report.rebalances.count - report.emptying - len(cut_off)
     parts = [f"{ended:,} gave members a generation"] if ended else []
     if report.emptying:
         parts.append(f"{report.emptying:,} left a group empty")
     if cut_count:
         be = "was" if cut_count == 1 else "were"
         parts.append(f"{cut_count:,} {be} not over when the log ends")
+    if waiting:
+        parts.append(f"{waiting:,} had members, but no assignment yet when the log ends")
     return f" ({', '.join(parts)})" if ended != report.rebalances.count else ""
 
 
@@ -236,7 +264,7 @@ def group_line(report: OperatorReport, group: str, total: int, causes_text: str)
     figures = report.figures[group]
     helped = [f"{r.value} {figures.remedies[r]:,}" for r in AVOIDING if figures.remedies[r]]
     avoided = f"; avoided by {', '.join(helped)}" if helped else ""
-    return f"{quoted(group)}: {total:,}{_took(figures)} ({causes_text}){avoided}"
+    return f"{quoted(group)}: {total:,} ({causes_text}){_took(figures)}{avoided}"
 
 
 def _took(figures: GroupFigures) -> str:
@@ -244,8 +272,8 @@ def _took(figures: GroupFigures) -> str:
     total, known = figures.causes.total(), figures.timed
     if not known:
         return ""
-    of_them = "" if known == total else f"{known:,} of them "
-    return f", {of_them}{'together ' if known > 1 else ''}{short(figures.total_ms)}"
+    took = f"took {short(figures.total_ms)}{' together' if known > 1 else ''}"
+    return f"; {took}" if known == total else f"; {known:,} of them {took}"
 
 
 def _helped(report: OperatorReport) -> Iterator[str]:
@@ -336,22 +364,26 @@ def _of_expired(report: OperatorReport) -> Iterator[str]:
 def _reasons(report: OperatorReport) -> Iterator[str]:
     """Yield lines with reasons as they stand: of the broker where it is not known, of clients."""
     rows = report.rebalances.rows
-    other = Counter(
-        _without_ids(row.reason.partition("; client reason: ")[0])
-        for row in rows
-        if row.cause is Cause.OTHER
-    )
-    of_clients = Counter(
-        _without_ids(row.client_reason)
-        for row in rows
-        if row.client_reason and not row.client_reason.startswith(_USUAL)
-    )
-    for whose, counts in (("The broker's reasons", other), ("Clients' reasons", of_clients)):
-        most = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    other: dict[str, list[Rebalance]] = {}
+    of_clients: dict[str, list[Rebalance]] = {}
+    for row in rows:
+        if row.cause is Cause.OTHER:
+            reason = _without_ids(row.reason.partition("; client reason: ")[0])
+            other.setdefault(reason, []).append(row)
+        if row.client_reason and not row.client_reason.startswith(_USUAL):
+            of_clients.setdefault(_without_ids(row.client_reason), []).append(row)
+    for whose, by_reason in (("The broker's reasons", other), ("Clients' reasons", of_clients)):
+        most = sorted(by_reason.items(), key=lambda item: (-len(item[1]), item[0]))
         if most:
-            text = "; ".join(f'"{reason}" {count:,}' for reason, count in most[:MOST])
+            text = "; ".join(_reason_text(*each) for each in most[:MOST])
             more = f"; and {len(most) - MOST:,} more" if len(most) > MOST else ""
             yield f"{whose}, as they stand: {text}{more}."
+
+
+def _reason_text(reason: str, rows: Sequence[Rebalance]) -> str:
+    """Format a reason, how often it was the reason, and where at first."""
+    which = "" if len(rows) == 1 else "the first "
+    return f'"{reason}" {often(len(rows))} ({which}at {at(rows[0].start_ms)} [{rows[0].place}])'
 
 
 _USUAL = (

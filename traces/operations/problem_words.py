@@ -123,12 +123,14 @@ def clock(ms: int) -> str:
 
 
 def seconds(ms: int) -> str:
-    """Format a duration (ms) in seconds or minutes."""
-    return f"{ms / 1000:.1f} s" if ms < 120_000 else f"{ms / 60_000:.0f} min"
+    """Format a duration (ms) in seconds, minutes or hours."""
+    if ms < 120_000:
+        return f"{ms / 1000:.1f} s"
+    return f"{ms / 60_000:.0f} min" if ms < 7_200_000 else f"{ms / 3_600_000:.1f} h"
 
 
 def short(ms: int) -> str:
-    """Format a duration (ms) in ms, seconds or minutes."""
+    """Format a duration (ms) in ms, seconds, minutes or hours."""
     return f"{ms} ms" if ms < 1_000 else seconds(ms)
 
 

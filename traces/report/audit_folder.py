@@ -34,7 +34,7 @@ from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.logs.server_log import UNDATED, UNREAD
 from fencepost.traces.operations.interruption_words import some
 from fencepost.traces.operations.open_metrics import metrics_text
-from fencepost.traces.operations.operator_words import headline, operator_summary
+from fencepost.traces.operations.operator_words import operator_summary, verdict
 from fencepost.traces.operations.problem_words import quoted
 from fencepost.traces.pages.trace_page import PageTrace
 from fencepost.traces.report.audit_page import Judged, audit_page
@@ -89,7 +89,7 @@ def _lines_read(run: LogRun) -> list[str]:
 
 
 def _server_lines(run: ServerLogRun) -> Iterator[str]:
-    yield f"{headline(run.report)}; {plural(len(run.groups), 'group')}, not judged."
+    yield f"{verdict(run.report, len(run.groups), None, run.other_groups)}."
     if run.unread:
         yield f"{unread_heading(run.unread)}, so this is not all:"
         for line in unread_words(run.unread):
@@ -104,8 +104,7 @@ def _request_lines(run: AuditRun) -> Iterator[str]:
     counts = ", ".join(
         f"{run.count(o)} {o}" for o in (EXPLAINED, VIOLATED, UNKNOWN) if run.count(o)
     )
-    verdict = f"{plural(len(run.groups), 'group')}: {counts}" if counts else "no group"
-    yield f"{headline(run.report)}; {verdict}."
+    yield f"{verdict(run.report, len(run.groups), counts, run.other_groups)}."
     yield ""
     yield from operator_summary(run.report)
     yield from _lines_read(run)
@@ -147,7 +146,10 @@ def _other_groups(groups: Mapping[str, str]) -> Iterator[str]:
     """Yield the groups that are not classic, by protocol."""
     for protocol, names in by_protocol(groups).items():
         few = some(list(map(quoted, names)), _MOST)
-        yield f"Not judged: {plural(len(names), 'group')} of another protocol ({protocol}): {few}."
+        yield (
+            f"Not judged: {plural(len(names), 'group')} of another protocol ({protocol}): {few}. "
+            "An audit reads groups of the classic protocol."
+        )
 
 
 def _passed_over(skipped: Mapping[str, tuple[int, str]]) -> Iterator[str]:
@@ -162,7 +164,7 @@ def _passed_over(skipped: Mapping[str, tuple[int, str]]) -> Iterator[str]:
 
 def write_audit(run: LogRun, folder: Path) -> None:
     """Write the files of `--report`.  Raises ReportError."""
-    about, others = about_lines(run), len(run.other_groups)
+    about, others = about_lines(run), run.other_groups
     traces: dict[str, tuple[str, TraceFile]] = {}
     if isinstance(run, ServerLogRun):
         page = audit_page(

@@ -22,10 +22,10 @@ from fencepost.traces.operations.operator_words import (
     covered,
     cut,
     group_line,
-    headline,
     other_lines,
     rebalance_lines,
     unshown,
+    verdict,
 )
 from fencepost.traces.operations.ownership_picture import life_picture
 from fencepost.traces.operations.problem_words import (
@@ -76,13 +76,13 @@ def audit_page(
     not_covered: Sequence[str] = (),
     unread: Sequence[UnreadLines] = (),
     about: Sequence[str] = (),
-    other_groups: int = 0,
+    other_groups: Mapping[str, str] | None = None,
 ) -> str:
     """Make the page.
 
     `judged`: every group; `traces`: of violated ones, by name; `not_covered`: subjects that the log
     lacks; `unread`: lines about groups that were not understood; `about`: lines about the log and
-    what was not judged; `other_groups`: number of groups of other protocols.
+    what was not judged; `other_groups`: the protocol of each group that is not classic.
     """
     counts = {word: sum(1 for g in judged if g.outcome == word) for word in _OUTCOMES}
     problems, life_lines = operator_problems(report), report.life_lines.rows
@@ -93,7 +93,7 @@ def audit_page(
     by_group = causes_by_group(report)
     return page_with_traces(
         "audit.html",
-        _heading(report, counts, unread, other_groups, is_judged=not not_covered),
+        _heading(report, counts, unread, other_groups or {}, is_judged=not not_covered),
         traces or {},
         outcome="unknown" if unread else _worst(counts, len(problems)),
         unread=_points(unread_words(unread)),
@@ -202,19 +202,15 @@ def _heading(
     report: OperatorReport,
     counts: Mapping[str, int],
     unread: Sequence[UnreadLines],
-    other_groups: int,
+    other_groups: Mapping[str, str],
     *,
     is_judged: bool,
 ) -> str:
     counts_text = ", ".join(f"{counts[w]:,} {w}" for w in reversed(_OUTCOMES) if counts[w])
-    groups = times(sum(counts.values()) or report.groups, "group")
+    groups = sum(counts.values()) or report.groups
+    results = counts_text if is_judged else None
     beside = f"; {unread_heading(unread)}" if unread else ""
-    if other_groups:
-        beside += f"; {times(other_groups, 'group')} of another protocol, not judged"
-    return (
-        f"{headline(report)}; {groups}"
-        f"{f': {counts_text}' if counts_text else '' if is_judged else ', not judged'}{beside}"
-    )
+    return f"{verdict(report, groups, results, other_groups)}{beside}"
 
 
 def _facts(report: OperatorReport, counts: Mapping[str, int]) -> list[tuple[str, str]]:

@@ -111,7 +111,7 @@ PAGES = {
 FIRST = {
     "empty": ("Problems", "no line about a group of the classic protocol"),
     "unread": ("Not understood, so missing below", "Group stock of nobody knows what"),
-    "others": ("Problems", "3 groups of another protocol, not judged"),
+    "others": ("Problems", "Nothing judged: 3 groups of another protocol (consumer)"),
     "violated": ("Time line", "violated"),
 }
 

@@ -74,7 +74,7 @@ def test_what_a_log_cannot_show_is_said_where_problems_are() -> None:
     assert text.startswith(" 2 problems with clients shown in this log, 3 groups without a member")
     assert "whether a process was alive when another took its group.instance.id" in text
     assert "a red end" not in text
-    assert "'payments-1': 6, together " in text
+    assert "'payments-1': 6 (" in text
     assert "(new member 3, leave 3)" in text
 
 
