@@ -50,6 +50,7 @@ from fencepost.model.plans.steps import (
     Failover,
     Loading,
     Produce,
+    ReleaseHeld,
     RemoveMember,
     RestartBroker,
     ResumePolling,
@@ -478,6 +479,8 @@ class ScenarioRun:
                 broker.provoke(*provocations)
             case ClearFaults():
                 broker.relent()
+            case ReleaseHeld():
+                broker.release_held()
             case ExpireSession(consumer=consumer):
                 run = self._run(consumer)
                 if not await broker.expire(group, run.instance or ""):

@@ -112,6 +112,7 @@ class Leading(Enum):
     LEAVES_OUT = "a partition is given to nobody"
     ROTATES = "each generation gives the partitions to others"
     HANDS_OVER_EARLY = "what another member still owns is given away at once"
+    PASSES_OVER = "what a member still owns that missed a generation is given away at once"
 
 
 Changed = tuple[tuple[str, Error, Reaction], ...]
@@ -159,6 +160,11 @@ class Conduct:
     commits_when_fenced: bool = False
     commits_as_nobody: bool = False
     commits_again: bool = False
+    commits_late: bool = False
+    commits_unsubscribed: bool = False
+    commits_as_before: bool = False
+    tells_refusal: bool = True
+    subscribes_again: bool = True
     beats_while_busy: bool = True
     ends_at_poll_interval: bool = True
     returns_after_poll_interval: bool = True

@@ -97,9 +97,11 @@ def unsubscribe(work: ClientWork) -> None:
     """Subscribe to nothing any more."""
     if work.state.stage is not Stage.RUNNING:
         return
+    before = work.state
     _revoke(work)
     work.change(topics=())
     step_out(work, Occasion.UNSUBSCRIBE)
+    committing.unsubscribed(work, before)
 
 
 def _revoke(work: ClientWork) -> None:
@@ -249,7 +251,7 @@ def _take(work: ClientWork, event_in: Input) -> None:
             work.change(is_polling=True, poll_by_ms=None, is_reported=False)
         case Commit():
             committing.commit_for_user(work)
-        case Subscribe():
+        case Subscribe() if work.state.topics or work.conduct.subscribes_again:
             work.change(topics=event_in.topics)
             if work.state.membership.phase is not Phase.OUT:
                 work.change_member(needs_join=True)
@@ -262,7 +264,7 @@ def _take(work: ClientWork, event_in: Input) -> None:
                 _answer_read(work, flight, event_in)
         case ConnectionLost():
             _connection_lost(work, event_in.endpoint, links.lost(work, event_in.endpoint))
-        case Woken():
+        case Subscribe() | Woken():
             pass
 
 

@@ -165,13 +165,16 @@ class Reading(msgspec.Struct, frozen=True):
 class Committing(msgspec.Struct, frozen=True):
     """A commit under way: its offsets, its deadline, and the number of waiting calls of the user.
 
-    `request_id`: the correlation id of its last request.
+    `request_id`: the correlation id of its last request.  `generation_id`, `member_id`: of a client
+    that commits as the member that it was; -1 and "": as the one that it is.
     """
 
     offsets: tuple[tuple[TopicPartition, int], ...]
     deadline_ms: int
     waiting: int = 0
     request_id: int | None = None
+    generation_id: int = -1
+    member_id: str = ""
     backoff: Backoff = Backoff()
 
 
@@ -278,7 +281,7 @@ class ClientWork:
         """End the present commit; a waiting user gets the result."""
         if (current := self.state.committing) is not None:
             for _ in range(current.waiting):
-                self.tell(Committed(error))
+                self.tell(Committed(error if self.conduct.tells_refusal else Error.NONE.name))
             self.change(committing=None)
 
     def tell_lost(self) -> None:

@@ -20,6 +20,7 @@ from fencepost.model.client import links
 from fencepost.model.client.behaviour import Reaction
 from fencepost.model.client.client_interface import Committed
 from fencepost.model.client.client_state import (
+    ClientState,
     ClientWork,
     Committing,
     Flight,
@@ -69,7 +70,8 @@ def commit_for_user(work: ClientWork) -> None:
         work.tell(Committed(Error.NONE.name))
         return
     deadline = work.now_ms + work.settings.commit_timeout_ms
-    work.change(committing=Committing(offsets, deadline, waiting))
+    generation = state.membership.generation_id if work.conduct.commits_late else -1
+    work.change(committing=Committing(offsets, deadline, waiting, generation_id=generation))
 
 
 def _refusal(work: ClientWork) -> str | None:
@@ -86,9 +88,12 @@ def _refusal(work: ClientWork) -> str | None:
 
 def _not_a_member(work: ClientWork, member: Membership) -> str | None:
     """Return the error of a client that isn't a member of the generation; None: it is one."""
+    conduct = work.conduct
     if member.generation_id < 0:
-        return None if work.conduct.commits_as_nobody else Error.UNKNOWN_MEMBER_ID.name
-    return None if member.phase is Phase.STABLE else Error.REBALANCE_IN_PROGRESS.name
+        goes_on = conduct.commits_as_nobody or conduct.commits_unsubscribed
+        return None if goes_on else Error.UNKNOWN_MEMBER_ID.name
+    goes_on = member.phase is Phase.STABLE or conduct.commits_late
+    return None if goes_on else Error.REBALANCE_IN_PROGRESS.name
 
 
 def start(work: ClientWork, deadline_ms: int) -> None:
@@ -98,6 +103,22 @@ def start(work: ClientWork, deadline_ms: int) -> None:
         return
     if offsets := _offsets(work, only_new=True):
         work.change(committing=Committing(offsets, deadline_ms))
+
+
+def unsubscribed(work: ClientWork, before: ClientState) -> None:
+    """Commit what was read, as a faulty client does that has just given its place up."""
+    conduct, member = work.conduct, before.membership
+    if not (conduct.commits_unsubscribed or conduct.commits_as_before):
+        return
+    deadline = work.now_ms + work.settings.commit_timeout_ms
+    offsets = _all_offsets(before)
+    if offsets and conduct.commits_unsubscribed:
+        work.change(committing=Committing(offsets, deadline))
+    elif offsets:
+        as_before = Committing(
+            offsets, deadline, generation_id=member.generation_id, member_id=member.member_id
+        )
+        work.change(committing=as_before)
 
 
 def pursue(work: ClientWork) -> None:
@@ -121,6 +142,8 @@ def pursue(work: ClientWork) -> None:
     coordinator = work.state.cluster.coordinator
     if coordinator is None or work.now_ms < current.backoff.not_before_ms:
         return
+    if current.member_id and work.state.membership.phase is not Phase.STABLE:
+        return
     if link := links.idle(work, coordinator):
         request_id = work.state.next_id
         if links.ask(work, link, _API, lambda version: _request(work, version)):
@@ -131,6 +154,8 @@ def _interrupted(work: ClientWork, current: Committing) -> str | None:
     """Return why a commit can't be done any more."""
     if work.now_ms >= current.deadline_ms:
         return "REQUEST_TIMED_OUT"
+    if current.member_id:
+        return None
     return _not_a_member(work, work.state.membership)
 
 
@@ -138,11 +163,13 @@ def _request(work: ClientWork, version: int) -> OffsetCommitRequest:
     member, current = work.state.membership, work.state.committing
     assert current is not None
     is_member = member.generation_id >= 0 and not is_fenced(work.state)
+    member_id = current.member_id or member.member_id
+    generation = member.generation_id if current.generation_id < 0 else current.generation_id
     by_topic = groupby(current.offsets, lambda row: row[0].topic)
     return OffsetCommitRequest(
         group_id=work.settings.group_id,
-        generation_id=member.generation_id if version >= 1 else -1,
-        member_id=member.member_id if version >= 1 and is_member else "",
+        generation_id=generation if version >= 1 else -1,
+        member_id=member_id if version >= 1 and is_member else "",
         group_instance_id=sent_instance(work, _API, version) if is_member else None,
         topics=tuple(
             CommitTopic(
@@ -159,11 +186,15 @@ def _request(work: ClientWork, version: int) -> OffsetCommitRequest:
 
 def _offsets(work: ClientWork, *, only_new: bool) -> tuple[tuple[TopicPartition, int], ...]:
     """Return the user's positions, in order; those that differ from the commits, if `only_new`."""
-    return tuple(
-        (p.partition, p.offset)
-        for p in sorted(work.state.reading.positions, key=lambda p: p.partition)
-        if p.offset is not None and not (only_new and p.offset == p.committed)
-    )
+    committed = {p.partition: p.committed for p in work.state.reading.positions}
+    rows = _all_offsets(work.state)
+    return tuple(row for row in rows if not (only_new and row[1] == committed[row[0]]))
+
+
+def _all_offsets(state: ClientState) -> tuple[tuple[TopicPartition, int], ...]:
+    """Return the user's positions, in order, as far as they are known."""
+    positions = sorted(state.reading.positions, key=lambda p: p.partition)
+    return tuple((p.partition, p.offset) for p in positions if p.offset is not None)
 
 
 def read(work: ClientWork, flight: Flight, answer: OffsetCommitResponse) -> int | str | None:

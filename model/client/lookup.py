@@ -10,6 +10,7 @@ lost coordinator is looked up again, and its connection ended); KIP-429; KIP-881
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from fencepost.model.assignors.assignor_input import Applicant, Assignment, Racks
 from fencepost.model.assignors.assignors import ASSIGNORS, Assignor
@@ -67,6 +68,8 @@ def assignments(work: ClientWork, members: tuple[JoinMember, ...]) -> tuple[Sync
     counts = {layout.topic: len(layout.racks) for layout in layouts}
     racks = _racks(work.state)
     leading = work.conduct.leading
+    if leading is Leading.PASSES_OVER and assignor.is_cooperative:
+        applicants = _of_newest(applicants)
     if leading is Leading.HANDS_OVER_EARLY and assignor.is_cooperative:
         assignment = assign_sticky(applicants, counts, racks)
     else:
@@ -75,6 +78,17 @@ def assignments(work: ClientWork, members: tuple[JoinMember, ...]) -> tuple[Sync
     return tuple(
         SyncAssignment(member_id=member_id, assignment=encode_assignment(partitions))
         for member_id, partitions in assignment.items()
+    )
+
+
+def _of_newest(applicants: tuple[Applicant, ...]) -> tuple[Applicant, ...]:
+    """Drop the claims of members that missed the newest generation."""
+    newest = max(a.subscription.generation_id for a in applicants)
+    return tuple(
+        a
+        if a.subscription.generation_id == newest
+        else replace(a, subscription=replace(a.subscription, owned=()))
+        for a in applicants
     )
 
 

@@ -113,7 +113,9 @@ def _join(work: ClientWork) -> None:
         work.change_member(prepared=True)
         if work.settings.auto_commit_ms is not None:
             committing.start(work, work.now_ms + work.settings.max_poll_interval_ms // 2)
-    if work.state.committing is not None and not work.conduct.commits_again:
+    committing_now = work.state.committing
+    waits = committing_now is not None and not committing_now.member_id
+    if waits and not work.conduct.commits_again:
         return
     if (link := links.idle(work, coordinator)) is None:
         return

@@ -294,6 +294,10 @@ class ClearFaults(Step, tag="relent", frozen=True):
     """Let nothing go wrong any more."""
 
 
+class ReleaseHeld(Step, tag="release", frozen=True):
+    """Handle the requests that are held back; what else goes wrong goes on."""
+
+
 class RemoveMember(Step, tag="remove", frozen=True):
     """Remove a static consumer from its group, as an administrator does."""
 

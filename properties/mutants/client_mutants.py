@@ -202,6 +202,58 @@ _MUTANTS = (
         ("CLIENT-JOIN-BACKOFF",),
         Conduct(backs_off=False),
     ),
+    # Commits, and subscriptions.
+    ClientMutant(
+        "commits-late",
+        "a commit that the user asks for in a rebalance is sent after it, of the generation "
+        "before, and its refusal costs the partitions",
+        ("CLIENT-COMMIT-LATE",),
+        Conduct(commits_late=True),
+    ),
+    ClientMutant(
+        "hides-refused-commit",
+        "a commit that was refused returns as if all was well",
+        ("CLIENT-COMMIT-REFUSED",),
+        Conduct(tells_refusal=False),
+    ),
+    ClientMutant(
+        "commits-once",
+        "a commit that meets an error which passes is not made again",
+        ("CLIENT-COMMIT-RETRIED",),
+        Conduct(reactions=_reacts(Reaction.TELL, *_MOVING, to=("OffsetCommit",))),
+    ),
+    ClientMutant(
+        "ignores-refused-commit",
+        "that a commit was refused changes nothing: only a heartbeat makes the member join again",
+        ("CLIENT-COMMIT-COMES-BACK",),
+        Conduct(
+            reactions=_reacts(
+                Reaction.GO_ON,
+                Error.UNKNOWN_MEMBER_ID,
+                Error.ILLEGAL_GENERATION,
+                Error.REBALANCE_IN_PROGRESS,
+                to=("OffsetCommit",),
+            )
+        ),
+    ),
+    ClientMutant(
+        "commits-unsubscribed",
+        "a consumer that has unsubscribed commits without a member id and generation",
+        ("CLIENT-COMMIT-OF-MEMBER",),
+        Conduct(commits_unsubscribed=True),
+    ),
+    ClientMutant(
+        "commits-as-before",
+        "a consumer that subscribed again commits as the member that it was, and is fenced",
+        ("CLIENT-SUBSCRIBE-NOT-FENCED",),
+        Conduct(commits_as_before=True),
+    ),
+    ClientMutant(
+        "subscribes-once",
+        "a consumer that unsubscribed and subscribes again joins no group",
+        ("CLIENT-SUBSCRIBE-AGAIN",),
+        Conduct(subscribes_again=False),
+    ),
     # Fenced.
     ClientMutant(
         "fenced-in-silence",
@@ -323,6 +375,12 @@ _MUTANTS = (
         "a cooperative leader gives away at once what another member still owns",
         ("CLIENT-LEADER-COOPERATIVE",),
         Conduct(leading=Leading.HANDS_OVER_EARLY),
+    ),
+    ClientMutant(
+        "passes-over-older-claims",
+        "a cooperative leader gives away at once what a member owns that missed a generation",
+        ("CLIENT-LEADER-MISSED-GENERATION",),
+        Conduct(leading=Leading.PASSES_OVER),
     ),
     ClientMutant(
         "keeps-quiet-after-revoking",

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from fencepost.model.messages.errors import Error as Code
 from fencepost.model.messages.messages import JoinGroupResponse, SyncGroupRequest
 from fencepost.model.messages.subscription import (
     Subscription,
@@ -230,6 +231,63 @@ def _handed_early(made: Assignment) -> Iterator[Verdict]:
                 )
 
 
+def _missed(evidence: Evidence, member_id: str, until: float) -> tuple[ConsumerRun, float] | None:
+    """Return the run of a member whose last sync was refused, and the time of its join after that.
+
+    None for a member that has missed no generation.
+    """
+    for run in evidence.runs:
+        if member_id not in evidence.member_ids(run):
+            continue
+        joins = [c.at_ms for c in evidence.of(run, JOIN, until=until)]
+        since = joins[-1] if joins else until
+        syncs = evidence.of(run, SYNC, until=since)
+        if syncs and syncs[-1].is_answered(Code.REBALANCE_IN_PROGRESS):
+            return run, since
+    return None
+
+
+def _older_claims(evidence: Evidence) -> Iterator[Verdict]:
+    for made in assignments(evidence):
+        if not made.is_cooperative:
+            continue
+        for member in made.members:
+            missed = _missed(evidence, member, made.at_ms)
+            if missed is None:
+                continue
+            run, joined_ms = missed
+            has = {TopicPartition(*p) for p in evidence.owned(run, joined_ms)}
+            if has:
+                yield HOLDS
+                yield from _passed_over(made, member, run, has)
+
+
+def _passed_over(
+    made: Assignment, member: str, run: ConsumerRun, has: set[TopicPartition]
+) -> Iterator[Verdict]:
+    """Yield violations of an assignment that gives others what a member still has."""
+    claimed = set(made.members[member].owned)
+    others = {p for m, s in made.members.items() if m != member for p in s.owned}
+    for other, partitions in made.partitions.items():
+        taken = sorted(has.intersection(partitions) - others) if other != member else []
+        if not taken:
+            continue
+        topic, number = taken[0]
+        if taken[0] in claimed:
+            how, who = "the claim of an older generation is passed over", made.run.name
+            detail = f"{run.name} claimed it"
+        else:
+            how, who = "a member that missed a generation claims nothing", run.name
+            detail = f"{run.name} did not claim it"
+        yield violated(
+            how,
+            f"{made.run.name} assigned {topic}-{number} to {other} in generation "
+            f"{made.generation} while the user of {run.name}, which had missed a generation, had "
+            f"it; {detail}, so {who} is at fault",
+            made.at_ms,
+        )
+
+
 def _keeps_quiet(evidence: Evidence) -> Iterator[Verdict]:
     """Yield violations of a member that gave partitions back and didn't join again."""
     for run in evidence.runs:
@@ -306,5 +364,18 @@ REQUIREMENTS = (
         "when users were told, and that a JoinGroup follows what is revoked",
         judge=_hands_over,
         unseen="no partition moved between cooperative members",
+    ),
+    Requirement(
+        "CLIENT-LEADER-MISSED-GENERATION",
+        Level.MUST,
+        "What a cooperative member still has after it missed a generation is given to nobody else "
+        "before it has revoked it: the claim of an older generation counts, unless a newer one "
+        "is against it.",
+        "KIP-429; KIP-792, generations of claims; KAFKA-14639",
+        provoked="a new member joins before a member's SyncGroup is handled, so that is answered "
+        "REBALANCE_IN_PROGRESS",
+        judged="what its user has when it joins again, its claims, and whom the leader gives it",
+        judge=_older_claims,
+        unseen="no cooperative member missed a generation",
     ),
 )

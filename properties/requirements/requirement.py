@@ -130,6 +130,8 @@ def nobody_fenced(evidence: Evidence, api: str = HEARTBEAT) -> Verdict:
 AREAS = {
     "IDENTITY": "Who it says it is",
     "JOIN": "How it joins, and what it does after an error",
+    "COMMIT": "It commits",
+    "SUBSCRIBE": "It subscribes anew",
     "CLOSE": "How it goes",
     "FENCED": "Another has its place",
     "REMOVED": "It lost its place",

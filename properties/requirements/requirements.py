@@ -5,6 +5,7 @@ from __future__ import annotations
 from fencepost.model.bad_input import BadInputError
 from fencepost.model.suggestions import did_you_mean
 from fencepost.properties.requirements import (
+    judge_committing,
     judge_joining,
     judge_leading,
     judge_leaving,
@@ -18,6 +19,7 @@ REQUIREMENTS = {
     for row in sorted(
         (
             *judge_joining.REQUIREMENTS,
+            *judge_committing.REQUIREMENTS,
             *judge_leaving.REQUIREMENTS,
             *judge_running.REQUIREMENTS,
             *judge_leading.REQUIREMENTS,

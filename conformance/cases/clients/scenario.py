@@ -21,6 +21,7 @@ from fencepost.model.plans.steps import (
     Failover,
     Loading,
     Produce,
+    ReleaseHeld,
     RemoveMember,
     RestartBroker,
     ResumePolling,
@@ -127,6 +128,7 @@ ScenarioStep = (
     | Produce
     | InjectFaults
     | ClearFaults
+    | ReleaseHeld
     | RemoveMember
     | ExpireSession
     | Failover
@@ -138,6 +140,7 @@ ScenarioStep = (
 SERVED_ONLY = (
     InjectFaults,
     ClearFaults,
+    ReleaseHeld,
     ExpireSession,
     Failover,
     Loading,

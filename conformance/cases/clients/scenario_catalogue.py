@@ -12,6 +12,8 @@ from fnmatch import fnmatchcase
 
 import msgspec
 
+from fencepost.conformance.cases.clients.commit_scenarios import COMMITS
+from fencepost.conformance.cases.clients.generation_scenarios import GENERATIONS
 from fencepost.conformance.cases.clients.provocation import Action, Provocation
 from fencepost.conformance.cases.clients.scenario import (
     Answered,
@@ -580,7 +582,9 @@ TROUBLE = (
 )
 
 
-SCENARIOS = {scenario.id: scenario for scenario in (*ORDINARY, *RESTARTS, *TROUBLE)}
+SCENARIOS = {
+    scenario.id: scenario for scenario in (*ORDINARY, *RESTARTS, *TROUBLE, *COMMITS, *GENERATIONS)
+}
 """All scenarios by id."""
 
 

@@ -11,7 +11,7 @@ import sys
 from typing import Any
 
 import pytest
-from support.client_scenarios import broken_by
+from support.all_client_scenarios import broken_by
 from support.places import ROOT
 
 from fencepost.conformance.clients.certify_client import certificate_of

@@ -15,7 +15,9 @@ from support.client_story import (
     sync,
 )
 
+from fencepost.model.messages.errors import Error as Code
 from fencepost.properties.judging.outcome import Outcome
+from fencepost.properties.requirements.evidence import Call
 from fencepost.properties.requirements.requirements import judge
 
 A = run(assignor="cooperative-sticky")
@@ -98,3 +100,45 @@ def test_instances_keep_their_partitions_in_a_rebalance_after_a_restart() -> Non
     slow = evidence(begun, back, again, moved, stalls=((1015.0, 800.0),))
     assert judge(name, slow).outcome is Outcome.UNKNOWN
     assert judge(name, evidence(begun, back)).outcome is Outcome.UNKNOWN
+
+
+def missed(given: Given, claimed: Sequence[int] = (1,)) -> list[Piece]:
+    """B misses generation 2, and joins generation 3, where A leads and C is new."""
+    cooperative = "cooperative-sticky"
+    rows = [("m1", [0], 2), ("m2", claimed, 1), ("m3", [], -1)]
+    return [
+        *settled(A, 10, 0, generation=1, protocol=cooperative),
+        *settled(B, 10, 1, member="m2", generation=1, protocol=cooperative),
+        join(B, 100, "m2", gives="m2", generation=2, protocol=cooperative),
+        sync(B, 110, "m2", generation=2, error=Code.REBALANCE_IN_PROGRESS),
+        join(B, 120, "m2", gives="m2", generation=3, protocol=cooperative),
+        join(A, 130, "m1", members=rows, generation=3, protocol=cooperative),
+        sync(A, 140, "m1", gives=given, generation=3),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("claimed", "observed"),
+    [((1,), "the claim of an older generation is passed over"), ((), "claims nothing")],
+)
+def test_who_missed_a_generation_keeps_what_it_has(claimed: Sequence[int], observed: str) -> None:
+    right = missed([("m1", [0]), ("m2", [1]), ("m3", [])], claimed)
+    wrong = missed([("m1", [0]), ("m2", []), ("m3", [1])], claimed)
+    name = "CLIENT-LEADER-MISSED-GENERATION"
+    assert_told_apart(name, evidence(A, B, right), evidence(A, B, wrong), observed)
+
+
+def test_a_claim_that_a_newer_one_is_against_is_none() -> None:
+    story = missed([("m1", [0, 1]), ("m2", []), ("m3", [])], (0, 1))
+    leader = [p for p in story if isinstance(p, Call) and p.at_ms == 130]
+    newer = join(
+        A,
+        130,
+        "m1",
+        members=[("m1", [0, 1], 2), ("m2", [1], 1), ("m3", [], -1)],
+        generation=3,
+        protocol="cooperative-sticky",
+    )
+    kept = [p for p in story if p not in leader]
+    found = evidence(A, B, kept, newer)
+    assert judge("CLIENT-LEADER-MISSED-GENERATION", found).outcome is Outcome.PASS

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from support import client_scenarios as simulations
+from support import all_client_scenarios as simulations
 
 from fencepost.conformance.cases.clients.scenario_catalogue import SCENARIOS
 from fencepost.model.table.table import Level

@@ -1,0 +1,260 @@
+"""List the scenarios of commits while something else happens, and of members without a place.
+
+A commit meets an error outside of a rebalance, while one is prepared, or behind a join; its member
+has a long heartbeat interval, so it learns of the error from its commit first.
+"""
+
+from __future__ import annotations
+
+from fencepost.conformance.cases.clients.provocation import Action, Provocation
+from fencepost.conformance.cases.clients.scenario import (
+    Calls,
+    InjectFaults,
+    Parked,
+    Read,
+    Scenario,
+    ScenarioStep,
+    Until,
+    client_id,
+)
+from fencepost.conformance.cases.clients.scenario_parts import passed, settled
+from fencepost.model.plans.steps import (
+    ClearFaults,
+    Commit,
+    Produce,
+    RemoveMember,
+    Settings,
+    Start,
+    Subscribe,
+    Unsubscribe,
+)
+
+_A, _B = "a", "b"
+_A1, _B1 = client_id(_A, 1), client_id(_B, 1)
+_STATIC, _DYNAMIC = "i-1", None
+_JOIN, _HEARTBEAT, _COMMIT = "JoinGroup", "Heartbeat", "OffsetCommit"
+_REBALANCE = "REBALANCE_IN_PROGRESS"
+_MANUAL = "manual-commit"
+
+_SELDOM = Settings(session_timeout_ms=20_000, heartbeat_interval_ms=6000)
+"""A member that learns what happens from its commit, long before its next heartbeat."""
+
+_QUICK = Settings(auto_commit_ms=300)
+_QUIET_MS = 1500
+
+
+def _needs(instance: str | None, *features: str) -> tuple[str, ...]:
+    return features if instance is None else ("static", *features)
+
+
+def _kind(instance: str | None) -> str:
+    return "dynamic" if instance is None else "static"
+
+
+def _suffix(instance: str | None) -> str:
+    return "" if instance is None else "-static"
+
+
+def _reads(instance: str | None, settings: Settings) -> tuple[ScenarioStep, ...]:
+    """Start a member that has read records."""
+    return (
+        Produce(),
+        Start(_A, instance, settings=settings),
+        Until(Read(_A), needed=True),
+    )
+
+
+def _refused(code: str, instance: str | None) -> Scenario:
+    """Answer a commit of the user's with an error that asks for a join, in a stable group."""
+    return Scenario(
+        f"commit-{code.lower().replace('_', '-')}{_suffix(instance)}",
+        f"A commit of a {_kind(instance)} member that seldom sends heartbeats is answered {code}.",
+        ("CLIENT-COMMIT-COMES-BACK", "CLIENT-COMMIT-REFUSED"),
+        (
+            *_reads(instance, _SELDOM),
+            InjectFaults((Provocation(_COMMIT, Action.ERROR, _A1, code=code),)),
+            Commit(_A),
+            Until(Calls(_A, _JOIN), within_ms=4000),
+            passed(_QUIET_MS),
+        ),
+        needs=_needs(instance, _MANUAL),
+    )
+
+
+def _passes(code: str, times: int) -> Scenario:
+    """Answer a commit of the user's with an error that passes."""
+    return Scenario(
+        f"commit-{code.lower().replace('_', '-')}",
+        f"A commit of a dynamic member is answered {code} for a moment.",
+        ("CLIENT-COMMIT-RETRIED", "CLIENT-COMMIT-REFUSED"),
+        (
+            *_reads(_DYNAMIC, Settings()),
+            InjectFaults((Provocation(_COMMIT, Action.ERROR, _A1, last=times, code=code),)),
+            Commit(_A),
+            passed(_QUIET_MS),
+        ),
+        needs=(_MANUAL,),
+    )
+
+
+_JOINS_LATE = InjectFaults(
+    (
+        Provocation(_HEARTBEAT, Action.ERROR, _A1, code=_REBALANCE),
+        Provocation(_JOIN, Action.DELAY, _A1, ms=1500),
+    )
+)
+"""A member joins again, and its answer takes a while."""
+
+
+def _behind_join(instance: str | None, assignor: str | None) -> Scenario:
+    """Commit while a join waits for its answer: the generation is over when the commit comes."""
+    of = "" if assignor is None else f"-{assignor}"
+    return Scenario(
+        f"commit-behind-join{of}{_suffix(instance)}",
+        f"The user of a {_kind(instance)} member commits while its JoinGroup waits for its answer"
+        f"{'' if assignor is None else f', with the assignor {assignor}'}.",
+        (
+            "CLIENT-COMMIT-LATE",
+            # An eager member has given back what it could commit.
+            *(() if assignor is None else ("CLIENT-COMMIT-REFUSED",)),
+        ),
+        (
+            *_reads(instance, Settings()),
+            settled(_A, needed=False),
+            Produce(),
+            Until(Read(_A), needed=True),
+            _JOINS_LATE,
+            Until(Parked(_A, _JOIN), needed=True),
+            Commit(_A),
+            settled(_A, needed=False),
+            passed(_QUIET_MS),
+        ),
+        needs=_needs(instance, _MANUAL),
+        assignor=assignor,
+    )
+
+
+_AUTO_BEHIND_JOIN = Scenario(
+    "commit-behind-join-auto-cooperative",
+    "A dynamic member commits by itself while its JoinGroup waits for its answer, with the "
+    "assignor cooperative.",
+    ("CLIENT-COMMIT-LATE",),
+    (
+        *_reads(_DYNAMIC, Settings(auto_commit_ms=100)),
+        settled(_A, needed=False),
+        _JOINS_LATE,
+        Until(Parked(_A, _JOIN), needed=True),
+        Produce(),
+        passed(_QUIET_MS),
+        settled(_A, needed=False),
+        passed(_QUIET_MS),
+    ),
+    needs=("auto-commit",),
+    assignor="cooperative",
+)
+
+_WHILE_PREPARED = Scenario(
+    "commit-while-another-joins",
+    "A commit is answered REBALANCE_IN_PROGRESS while another member waits to join.",
+    ("CLIENT-COMMIT-COMES-BACK", "CLIENT-COMMIT-REFUSED"),
+    (
+        *_reads(_DYNAMIC, _SELDOM),
+        Start(_B, settings=_SELDOM),
+        Until(Parked(_B, _JOIN), needed=True),
+        InjectFaults((Provocation(_COMMIT, Action.ERROR, _A1, code=_REBALANCE),)),
+        Commit(_A),
+        Until(Calls(_A, _JOIN), within_ms=4000),
+        passed(_QUIET_MS),
+    ),
+    needs=(_MANUAL,),
+)
+
+_REMOVED = Scenario(
+    "commit-when-removed",
+    "An administrator removes a static member that seldom sends heartbeats, and its user commits.",
+    ("CLIENT-COMMIT-COMES-BACK", "CLIENT-COMMIT-REFUSED", "CLIENT-COMMIT-OF-MEMBER"),
+    (
+        *_reads(_STATIC, _SELDOM),
+        RemoveMember(_A),
+        Commit(_A),
+        Until(Calls(_A, _JOIN), within_ms=4000),
+        passed(_QUIET_MS),
+    ),
+    needs=("static", _MANUAL),
+)
+
+
+def _resubscribes(instance: str | None, pause_ms: int) -> Scenario:
+    """Unsubscribe and subscribe again: at once, or when no member is left."""
+    at_once = pause_ms == 0
+    return Scenario(
+        f"resubscribes{'-at-once' if at_once else ''}{_suffix(instance)}",
+        f"The user of a {_kind(instance)} member that commits by itself unsubscribes, and "
+        f"subscribes again {'at once' if at_once else 'later'}.",
+        (
+            "CLIENT-COMMIT-OF-MEMBER",
+            "CLIENT-SUBSCRIBE-AGAIN",
+            *(() if instance is None else ("CLIENT-SUBSCRIBE-NOT-FENCED",)),
+        ),
+        (
+            *_reads(instance, _QUICK),
+            settled(_A, needed=False),
+            Produce(),
+            Until(Read(_A)),
+            Unsubscribe(_A),
+            *(() if at_once else (passed(pause_ms),)),
+            Subscribe(_A),
+            settled(_A, needed=False),
+            Produce(),
+            Until(Read(_A)),
+            passed(_QUIET_MS),
+        ),
+        needs=_needs(instance, "auto-commit"),
+    )
+
+
+_RESUBSCRIBES_LATE = Scenario(
+    "resubscribes-commit-held",
+    "A static member unsubscribes while the broker has not handled its commit yet, and subscribes "
+    "again.",
+    ("CLIENT-SUBSCRIBE-AGAIN", "CLIENT-SUBSCRIBE-NOT-FENCED"),
+    (
+        *_reads(_STATIC, _QUICK),
+        settled(_A, needed=False),
+        InjectFaults((Provocation(_COMMIT, Action.HOLD, _A1),)),
+        Produce(),
+        Until(Parked(_A, _COMMIT), needed=True),
+        Unsubscribe(_A),
+        Subscribe(_A),
+        passed(_QUIET_MS),
+        ClearFaults(),
+        settled(_A, needed=False),
+        Produce(),
+        Until(Read(_A)),
+        passed(_QUIET_MS),
+    ),
+    needs=("static", "auto-commit"),
+)
+
+COMMITS = (
+    _refused("UNKNOWN_MEMBER_ID", _STATIC),
+    _refused("ILLEGAL_GENERATION", _DYNAMIC),
+    _refused("ILLEGAL_GENERATION", _STATIC),
+    _refused(_REBALANCE, _DYNAMIC),
+    _refused(_REBALANCE, _STATIC),
+    _passes("COORDINATOR_LOAD_IN_PROGRESS", 3),
+    _passes("NOT_COORDINATOR", 1),
+    _passes("COORDINATOR_NOT_AVAILABLE", 2),
+    _behind_join(_DYNAMIC, None),
+    _behind_join(_DYNAMIC, "cooperative"),
+    _behind_join(_STATIC, "cooperative"),
+    _AUTO_BEHIND_JOIN,
+    _WHILE_PREPARED,
+    _REMOVED,
+    _resubscribes(_DYNAMIC, 0),
+    _resubscribes(_STATIC, 0),
+    _resubscribes(_DYNAMIC, 1500),
+    _resubscribes(_STATIC, 1500),
+    _RESUBSCRIBES_LATE,
+)
+"""Commits and subscriptions."""

@@ -1,0 +1,331 @@
+"""State the requirements of the areas COMMIT and SUBSCRIBE, and judge them.
+
+They are about commits that meet an error, and about members whose user subscribes anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fencepost.model.messages.errors import MOVING
+from fencepost.model.messages.errors import Error as Code
+from fencepost.model.messages.messages import JoinGroupResponse
+from fencepost.model.table.table import Level
+from fencepost.properties.requirements.driver_messages import Lost
+from fencepost.properties.requirements.evidence import (
+    CLOCK_MS,
+    COMMIT,
+    HEARTBEAT,
+    JOIN,
+    SYNC,
+    Action,
+    Call,
+    ConsumerRun,
+    Evidence,
+)
+from fencepost.properties.requirements.requirement import (
+    HOLDS,
+    Requirement,
+    Verdict,
+    has_partitions,
+    unknown,
+    violated,
+)
+
+_ASKS_FOR_JOIN = (Code.UNKNOWN_MEMBER_ID, Code.ILLEGAL_GENERATION, Code.REBALANCE_IN_PROGRESS)
+"""Errors of a commit after which a member has to join again."""
+
+_SOON_MS = 3000
+"""Time in which a member joins again after its commit was refused, as its user polls all the time.
+It is half of the heartbeat interval of the scenarios: so it wasn't a heartbeat that asked."""
+
+_EFFECT_MS = 1000
+"""Time in which a loss that an answer causes is seen."""
+
+_COMMIT, _SUBSCRIBE, _UNSUBSCRIBE = "commit", "subscribe", "unsubscribe"
+
+
+def _of_member(evidence: Evidence) -> Iterator[Verdict]:
+    for run in evidence.runs:
+        for call in evidence.of(run, COMMIT):
+            if call.request is None or call.version < 1:
+                continue
+            yield HOLDS
+            if not call.member_id or call.generation < 0:
+                yield violated(
+                    "commits as nobody's member",
+                    f"{run.name} committed with member id {call.member_id!r} and generation "
+                    f"{call.generation}",
+                    call.at_ms,
+                )
+
+
+def _join_after(evidence: Evidence, run: ConsumerRun, commit: Call) -> Call | None:
+    """Return the join that ended a commit's generation before the commit was answered, if any."""
+    for join in evidence.of(run, JOIN, until=commit.end_ms):
+        answer = join.answer
+        if join.answered_ms is None or join.answered_ms > commit.at_ms:
+            return join
+        if isinstance(answer, JoinGroupResponse) and answer.generation_id > commit.generation:
+            return join
+    return None
+
+
+def _late(evidence: Evidence) -> Iterator[Verdict]:
+    for run in evidence.runs:
+        for call in evidence.of(run, COMMIT):
+            if call.request is None or not any(map(call.is_answered, _ASKS_FOR_JOIN)):
+                continue
+            if _join_after(evidence, run, call) is None or run.is_over(call.end_ms):
+                continue
+            yield HOLDS
+            yield from _costs(evidence, run, call)
+        if any(_held_commits_back(run, join) for join in evidence.of(run, JOIN)[1:]):
+            yield HOLDS
+    for run, act in evidence.actions_on_runs(_COMMIT):
+        joins = evidence.of(run, JOIN, until=act.began_ms)
+        if joins and joins[-1].end_ms > act.began_ms:
+            yield HOLDS
+
+
+def _held_commits_back(run: ConsumerRun, join: Call) -> bool:
+    """Tell if commits of the library's own were due while a join waited for its answer."""
+    every_ms = run.settings.auto_commit_ms
+    return every_ms is not None and join.end_ms - join.at_ms > 2 * every_ms
+
+
+def _costs(evidence: Evidence, run: ConsumerRun, call: Call) -> Iterator[Verdict]:
+    """Yield violations of a member that loses something by a commit of a generation before."""
+    until = evidence.later(call.end_ms, _EFFECT_MS)
+    sent_before = evidence.of(run, SYNC, HEARTBEAT, JOIN, until=call.end_ms)
+    others = [c.end_ms for c in sent_before if c.error not in {0, None} and c.end_ms >= call.at_ms]
+    until = min(others, default=until)
+    losses = evidence.events_of(run, Lost, since=call.end_ms - CLOCK_MS)
+    detail = (
+        f"the OffsetCommit of {run.name} was of generation {call.generation}, which its own "
+        f"JoinGroup had ended; it was answered {call.error_name}"
+    )
+    for loss in losses:
+        if loss.at_ms <= until:
+            yield violated(
+                "loses its partitions by a late commit",
+                f"{detail}, and its user was told that its partitions are lost",
+                loss.at_ms,
+            )
+    again = evidence.first_after(run, call.end_ms, JOIN, until=until)
+    if again is not None and not again.member_id:
+        yield violated(
+            "joins as a new member after a late commit",
+            f"{detail}, and it joined with an empty member id",
+            again.at_ms,
+        )
+
+
+def _refused(evidence: Evidence) -> Iterator[Verdict]:
+    for run, act in evidence.actions_on_runs(_COMMIT):
+        if act.outcome == "unsupported":
+            continue
+        calls = evidence.of(run, COMMIT, since=act.began_ms - CLOCK_MS, until=act.ended_ms)
+        refused = [c for c in calls if c.error not in {0, None} and c.end_ms <= act.ended_ms]
+        if act.is_refused_call or refused:
+            yield HOLDS
+        if not refused or act.outcome != "ok":
+            continue
+        if not any(c.went_well and c.end_ms > refused[-1].at_ms for c in calls):
+            yield violated(
+                f"commit returns in spite of {refused[-1].error_name}",
+                f"the user of {run.name} committed, and the call returned as if all was well; "
+                f"its OffsetCommit was answered {refused[-1].error_name}",
+                act.ended_ms,
+            )
+
+
+def _retried(evidence: Evidence) -> Iterator[Verdict]:
+    for run, act in evidence.actions_on_runs(_COMMIT):
+        calls = evidence.of(run, COMMIT, since=act.began_ms - CLOCK_MS)
+        refused = next((c for c in calls if c.error in MOVING), None)
+        if refused is None or refused.at_ms > act.ended_ms:
+            continue
+        yield HOLDS
+        if not act.is_refused_call and act.outcome != "late":
+            continue
+        ended = "did not return" if act.outcome == "late" else f"failed with {act.outcome}"
+        yield violated(
+            f"a commit fails after {refused.error_name}",
+            f"the user of {run.name} committed, the OffsetCommit was answered "
+            f"{refused.error_name}, which passes, and the call {ended}",
+            act.ended_ms,
+            waited=(act.began_ms, act.ended_ms),
+        )
+
+
+def _refused_commits(evidence: Evidence) -> Iterator[tuple[ConsumerRun, Call]]:
+    """Yield the commits of members in a stable generation that were refused."""
+    for code in _ASKS_FOR_JOIN:
+        for run, call in evidence.refusals(code, COMMIT):
+            if call.request is None or not call.member_id or call.generation < 0:
+                continue
+            if _join_after(evidence, run, call) is None:
+                yield run, call
+
+
+def _comes_back(evidence: Evidence) -> Iterator[Verdict]:
+    for run, call in _refused_commits(evidence):
+        yield HOLDS
+        since, after = call.end_ms, f"after {call.error_name} in {COMMIT}"
+        join = evidence.first_after(run, since, JOIN)
+        until = evidence.later(since, _SOON_MS)
+        if join is None or join.at_ms > until:
+            late = "sent no JoinGroup" if join is None else "sent its JoinGroup"
+            end = evidence.ended_ms if join is None else join.at_ms
+            yield violated(
+                f"no JoinGroup {after}" if join is None else f"joins late {after}",
+                f"{run.name} was answered {call.error_name} in {COMMIT}, and {late} "
+                f"{'for' if join is None else 'after'} {(end - since) / 1000:.1f} s",
+                since,
+                waited=(since, end),
+            )
+            return
+        if join.instance != run.instance and join.request is not None:
+            yield violated(
+                f"joins as somebody else {after}",
+                f"{run.name} joined with instance id {join.instance!r} {after}",
+                join.at_ms,
+            )
+
+
+def _again(evidence: Evidence) -> Iterator[tuple[ConsumerRun, Action]]:
+    """Yield the last subscription of each run that had unsubscribed before."""
+    for run in evidence.runs:
+        acts = [a for a in evidence.actions_of(_SUBSCRIBE, run) if a.outcome == "ok"]
+        before = evidence.actions_of(_UNSUBSCRIBE, run)
+        if acts and before and before[0].outcome == "ok":
+            yield run, acts[-1]
+
+
+def _subscribes_again(evidence: Evidence) -> Iterator[Verdict]:
+    for run, act in _again(evidence):
+        since = act.began_ms
+        yield has_partitions(evidence, run, since, "after it subscribed again")
+        produced = [a.ended_ms for a in evidence.actions_of("produce") if a.began_ms > since]
+        if not produced or run.ended_ms is not None:
+            continue
+        if next(evidence.records_of(run, since), None) is None:
+            yield violated(
+                "no records after it subscribed again",
+                f"{run.name} subscribed again, and its user got no records for "
+                f"{(evidence.ended_ms - produced[0]) / 1000:.1f} s after they were appended",
+                since,
+                waited=(since, evidence.ended_ms),
+            )
+    refused = [a for a in evidence.actions_of(_SUBSCRIBE) if a.is_refused_call]
+    if refused:
+        yield unknown(f"subscribe failed: {refused[0].outcome}")
+
+
+def _not_fenced(evidence: Evidence) -> Iterator[Verdict]:
+    for run, _ in _again(evidence):
+        rivals = [r for r in evidence.static_runs if r.instance == run.instance and r is not run]
+        if run.instance is None or rivals:
+            continue
+        since = evidence.actions_of(_UNSUBSCRIBE, run)[0].began_ms
+        yield HOLDS
+        for at_ms, error in evidence.errors_of(run, since):
+            if "fenced" in f"{error.code} {error.message}".lower():
+                yield violated(
+                    "is told that it is fenced, and nobody else has its place",
+                    f"the user of {run.name} unsubscribed and subscribed again, and was told "
+                    f"{error.code} in {error.where}; no other process has its instance id",
+                    at_ms,
+                )
+
+
+_OWN_CLIENT = "Kafka's own client"
+_KIP_447 = "KIP-447, a commit's generation fences zombies"
+
+REQUIREMENTS = (
+    Requirement(
+        "CLIENT-COMMIT-OF-MEMBER",
+        Level.MUST,
+        "A consumer that is no member commits nothing: each OffsetCommit has the member id and "
+        "the generation that the coordinator gave it.",
+        _KIP_447,
+        provoked="the user unsubscribes and subscribes again, or an administrator removes the "
+        "member, while records are read and committed",
+        judged="member id and generation of each OffsetCommit",
+        judge=_of_member,
+        unseen="nothing was committed",
+        dispute="Kafka accepts a commit of nobody's member where the group has no members, so it "
+        "is right for tools that take partitions by themselves.  A consumer that subscribes is "
+        "none: the commit of one that has lost its place counts then, and goes back behind what "
+        "another member committed.",
+    ),
+    Requirement(
+        "CLIENT-COMMIT-LATE",
+        Level.MUST,
+        "The refusal of a commit whose generation the member's own JoinGroup has ended costs "
+        "nothing: no partition is lost, and its member id stays.",
+        "KIP-429; Kafka's own client, which compares the generation first",
+        provoked="a commit is sent while a JoinGroup waits for its answer, so it comes too late",
+        judged="no loss and no JoinGroup without a member id follows the answer",
+        judge=_late,
+        unseen="no commit was behind a JoinGroup",
+        needs_calm=True,
+    ),
+    Requirement(
+        "CLIENT-COMMIT-REFUSED",
+        Level.MUST,
+        "A user's commit that was refused, and not done again, is no success.",
+        "KIP-62, CommitFailedException",
+        provoked="an OffsetCommit that the user asked for is answered with an error",
+        judged="what the call returns, and if a later OffsetCommit was accepted",
+        judge=_refused,
+        unseen="no commit of a user's was refused",
+    ),
+    Requirement(
+        "CLIENT-COMMIT-RETRIED",
+        Level.SHOULD,
+        "A user's commit that meets an error which passes is made again until it is done.",
+        f"{_OWN_CLIENT}, whose commitSync repeats what can be tried again",
+        provoked="an OffsetCommit is answered COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR or "
+        "COORDINATOR_NOT_AVAILABLE for a moment",
+        judged="what the call returns",
+        judge=_retried,
+        unseen="no commit met such an error",
+        needs_calm=True,
+    ),
+    Requirement(
+        "CLIENT-COMMIT-COMES-BACK",
+        Level.SHOULD,
+        "UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION or REBALANCE_IN_PROGRESS in OffsetCommit makes a "
+        "member join again at once, and not only at its next heartbeat.",
+        f"{_OWN_CLIENT}, which asks for a rejoin when such an answer comes",
+        provoked="a commit of a member with a long heartbeat interval is answered so",
+        judged="how soon its JoinGroup comes, and the instance id in it",
+        judge=_comes_back,
+        unseen="no commit in a stable generation was refused",
+        needs_calm=True,
+    ),
+    Requirement(
+        "CLIENT-SUBSCRIBE-AGAIN",
+        Level.SHOULD,
+        "A consumer whose user unsubscribes and subscribes again gets partitions and records.",
+        f"{_OWN_CLIENT}, unsubscribe and subscribe",
+        provoked="the user unsubscribes and subscribes again, at once or later",
+        judged="the partitions and the records that the user gets",
+        judge=_subscribes_again,
+        unseen="nobody subscribed again",
+        needs_calm=True,
+    ),
+    Requirement(
+        "CLIENT-SUBSCRIBE-NOT-FENCED",
+        Level.MUST,
+        "A static member whose user unsubscribes and subscribes again isn't fenced by itself.",
+        "KIP-345, Join Group Logic Change: only a taken place is told",
+        provoked="the user of a static member unsubscribes and subscribes again",
+        judged="no error FENCED_INSTANCE_ID reaches the user",
+        judge=_not_fenced,
+        unseen="no static member subscribed again",
+        needs_calm=True,
+    ),
+)
