@@ -39,7 +39,7 @@ from fencepost.conformance.serve.broker_history import History, RecordedExchange
 from fencepost.conformance.targets.tcp.cluster_admin import AdminError
 from fencepost.conformance.wire.codec import API_KEYS
 from fencepost.model.messages.errors import Error as Code
-from fencepost.model.messages.messages import APIS, OffsetCommitRequest
+from fencepost.model.messages.messages import APIS, JoinGroupResponse, OffsetCommitRequest
 from fencepost.model.messages.shapes import Message, ShapeError
 from fencepost.model.plans.steps import (
     ClearFaults,
@@ -412,7 +412,9 @@ class ScenarioRun:
                 self._note("produce")
             case RemoveMember(consumer=consumer):
                 run = self._run(consumer)
-                code = await self._place.broker.remove(self._place.group, run.instance or "")
+                member_id = self._member_id(run) if run.instance is None else ""
+                remove = self._place.broker.remove
+                code = await remove(self._place.group, run.instance, member_id)
                 self._note("remove", run, "ok" if code == 0 else f"error {code}")
             case Close() | StopPolling() | ResumePolling() | Commit() | Unsubscribe() | Subscribe():
                 await self._tell(act)
@@ -483,7 +485,7 @@ class ScenarioRun:
                 broker.release_held()
             case ExpireSession(consumer=consumer):
                 run = self._run(consumer)
-                if not await broker.expire(group, run.instance or ""):
+                if not await broker.expire(group, run.instance or self._member_id(run)):
                     outcome = "no such member"
             case Failover():
                 await broker.move_coordinator(group)
@@ -538,6 +540,12 @@ class ScenarioRun:
 
     def _run(self, consumer: str) -> ConsumerRun:
         return next(run for run in reversed(self.timeline.runs) if run.consumer == consumer)
+
+    def _member_id(self, run: ConsumerRun) -> str:
+        """Return the member id that the coordinator gave last to a run; "" for none."""
+        joins = self.timeline.evidence().joins_of(run)
+        answer = joins[-1].answer if joins else None
+        return answer.member_id if isinstance(answer, JoinGroupResponse) else ""
 
     def _name(self, run: ConsumerRun) -> str:
         return f"{self._label}/{run.id}"

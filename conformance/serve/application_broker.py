@@ -128,12 +128,15 @@ class ApplicationBroker(ModelBroker):
         log = self.topics[topic].partitions[partition]
         log.append(batch_of([str(log.end_offset + n).encode() for n in range(count)]))
 
-    async def remove(self, group: str, instance: str) -> int:
-        """Remove a static member, as an administrator does; return the error code, 0: removed."""
-        rows = (LeavingMember(member_id="", group_instance_id=instance),)
+    async def remove(self, group: str, instance: str | None, member_id: str = "") -> int:
+        """Remove a member, as an administrator does; return the error code, 0: removed.
+
+        A static member is named by its instance id alone, a dynamic one by its member id.
+        """
+        rows = (LeavingMember(member_id=member_id, group_instance_id=instance),)
         body = await self._ask("LeaveGroup", LeaveGroupRequest(group_id=group, members=rows))
         code = next((row["errorCode"] for row in body["members"]), body["errorCode"])
-        self.history.act("remove", group=group, instance=instance, code=code)
+        self.history.act("remove", group=group, instance=instance, member=member_id, code=code)
         return int(code)
 
     # Provocations.

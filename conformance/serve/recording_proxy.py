@@ -139,13 +139,16 @@ class RecordedKafka:
         if code:
             raise AdminError(f"Produce to {topic} {partition}: it answered {error_name(code)}")
 
-    async def remove(self, group: str, instance: str) -> int:
-        """Remove a static member, as an administrator does; return the error code, 0: removed."""
+    async def remove(self, group: str, instance: str | None, member_id: str = "") -> int:
+        """Remove a member, as an administrator does; return the error code, 0: removed.
+
+        A static member is named by its instance id alone, a dynamic one by its member id.
+        """
         at = await self._admin.find_coordinator(group)
-        rows = [{"memberId": "", "groupInstanceId": instance}]
+        rows = [{"memberId": member_id, "groupInstanceId": instance}]
         answer = await self._admin.call("LeaveGroup", {"groupId": group, "members": rows}, at)
         code = next((row["errorCode"] for row in answer["members"]), answer["errorCode"])
-        self.history.act("remove", group=group, instance=instance, code=code)
+        self.history.act("remove", group=group, instance=instance, member=member_id, code=code)
         return int(code)
 
     # Connections.

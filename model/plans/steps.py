@@ -299,13 +299,13 @@ class ReleaseHeld(Step, tag="release", frozen=True):
 
 
 class RemoveMember(Step, tag="remove", frozen=True):
-    """Remove a static consumer from its group, as an administrator does."""
+    """Remove a consumer from its group, as an administrator does."""
 
     consumer: str
 
 
 class ExpireSession(Step, tag="expire", frozen=True):
-    """End the session of a static consumer."""
+    """End the session of a consumer."""
 
     consumer: str
 

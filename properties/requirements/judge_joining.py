@@ -30,6 +30,7 @@ from fencepost.properties.requirements.evidence import (
 from fencepost.properties.requirements.requirement import (
     HOLDS,
     JOIN_LOGIC,
+    Members,
     Requirement,
     Verdict,
     has_partitions,
@@ -177,7 +178,7 @@ def _id_required(evidence: Evidence) -> Iterator[Verdict]:
 
 def _rejoins_without_answer(evidence: Evidence, fault: str, after: str) -> Iterator[Verdict]:
     """Judge the join after one that came to nothing by this fault."""
-    for run in evidence.static_runs:
+    for run in evidence.runs:
         lost = [c for c in evidence.of(run, JOIN) if c.fault == fault and not c.answer]
         for call in lost:
             again = evidence.first_after(run, call.at_ms + 1e-6, JOIN)
@@ -202,10 +203,10 @@ def _rejoins_after(
     apis: Sequence[str],
     is_right: Callable[[ConsumerRun, Call, Call], bool],
 ) -> Iterator[Verdict]:
-    """Judge the next join after each such answer to a static member."""
+    """Judge the next join after each such answer to a member."""
     is_judged = False
     for run, call in evidence.refusals(code, *apis):
-        if run.instance is None or _is_handled(evidence, run, call):
+        if _is_handled(evidence, run, call) or _has_left(evidence, run, call):
             continue
         is_judged = True
         join = evidence.first_after(run, call.end_ms, JOIN)
@@ -223,13 +224,20 @@ def _rejoins_after(
         after = f"after {code.name} in {call.api}"
         yield has_partitions(evidence, run, call.end_ms, after, until=run.ended_ms)
     if not is_judged:
-        yield unknown(f"no static member was answered {code.name}")
+        yield unknown(f"no member was answered {code.name}")
 
 
 def _is_handled(evidence: Evidence, run: ConsumerRun, call: Call) -> bool:
     """Tell if an answer came to a request that was sent before a join: that is the reaction."""
     joins = evidence.of(run, JOIN, since=call.at_ms, until=call.end_ms)
     return call.api != JOIN and any(join is not call for join in joins)
+
+
+def _has_left(evidence: Evidence, run: ConsumerRun, call: Call) -> bool:
+    """Tell if a member had left when the answer came, and had not joined again."""
+    leaves = [leave.at_ms for leave in evidence.leaves_of(run) if leave.client_id == run.id]
+    left_ms = max((at_ms for at_ms in leaves if at_ms <= call.end_ms), default=None)
+    return left_ms is not None and not evidence.of(run, JOIN, since=left_ms, until=call.end_ms)
 
 
 def _has_instance(run: ConsumerRun, _: Call, join: Call) -> bool:
@@ -380,7 +388,7 @@ def _first_error(evidence: Evidence, run: ConsumerRun) -> str | None:
 
 def _older_after_restart(evidence: Evidence) -> Iterator[Verdict]:
     for restart in evidence.actions_of("restart"):
-        for run in evidence.static_runs:
+        for run in evidence.runs:
             if run.began_ms > restart.began_ms or run.ended_ms is not None:
                 continue
             for call in evidence.of(run, *MEMBER_APIS, since=restart.ended_ms):
@@ -414,6 +422,7 @@ REQUIREMENTS = (
         provoked="a static member joins",
         judged="the instance id in each JoinGroup whose version has room for one",
         judge=lambda evidence: _carries_instance(evidence, JOIN),
+        members=Members.STATIC,
     ),
     Requirement(
         "CLIENT-IDENTITY-EVERY-REQUEST",
@@ -424,6 +433,7 @@ REQUIREMENTS = (
         provoked="a static member joins, heartbeats and commits",
         judged="the instance id in each request whose version has room for one",
         judge=lambda evidence: _carries_instance(evidence, SYNC, HEARTBEAT, COMMIT),
+        members=Members.STATIC,
     ),
     Requirement(
         "CLIENT-IDENTITY-VERSIONS",
@@ -436,6 +446,7 @@ REQUIREMENTS = (
         "OffsetCommit 7",
         judge=_versions,
         unseen="no static member sent a request to a broker that knows any",
+        members=Members.STATIC,
     ),
     Requirement(
         "CLIENT-IDENTITY-NEWEST",
@@ -458,6 +469,7 @@ REQUIREMENTS = (
         judged="the instance id of each request is null",
         judge=_dynamic,
         unseen="no dynamic member sent a request",
+        members=Members.DYNAMIC,
     ),
     Requirement(
         "CLIENT-JOIN-EMPTY-FIRST",
@@ -479,15 +491,16 @@ REQUIREMENTS = (
         judged="the member id of the JoinGroup after such an answer",
         judge=_id_required,
         unseen="MEMBER_ID_REQUIRED was never answered",
+        members=Members.DYNAMIC,
     ),
     Requirement(
         "CLIENT-JOIN-LOST-ANSWER",
         Level.MUST,
-        "A static member whose JoinGroup was answered to nobody comes back as itself, with its "
-        "instance id, and gets its partitions.",
+        "A member whose JoinGroup was answered to nobody comes back as itself, a static one with "
+        "its instance id, and gets its partitions.",
         JOIN_LOGIC,
         provoked="the answer to a JoinGroup is lost with its connection",
-        judged="the next JoinGroup has the instance id, and the user has partitions at the end",
+        judged="the instance id of the next JoinGroup, and that the user has partitions at the end",
         judge=lambda evidence: _rejoins_without_answer(
             evidence, "lose", "after the answer to its JoinGroup was lost"
         ),
@@ -497,11 +510,11 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-JOIN-CUT",
         Level.MUST,
-        "A static member whose connection is lost while its JoinGroup is parked comes back as "
-        "itself, with its instance id, and gets its partitions.",
+        "A member whose connection is lost while its JoinGroup is parked comes back as itself, a "
+        "static one with its instance id, and gets its partitions.",
         JOIN_LOGIC,
         provoked="the connection is cut while a JoinGroup is parked",
-        judged="the next JoinGroup has the instance id, and the user has partitions at the end",
+        judged="the instance id of the next JoinGroup, and that the user has partitions at the end",
         judge=lambda evidence: _rejoins_without_answer(
             evidence, "cut", "after its connection was cut in a JoinGroup"
         ),
@@ -511,8 +524,8 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-JOIN-UNKNOWN-MEMBER",
         Level.MUST,
-        "After UNKNOWN_MEMBER_ID a static member joins again with its instance id, and gets its "
-        "partitions.",
+        "After UNKNOWN_MEMBER_ID a member joins again, a static one with its instance id, and gets "
+        "its partitions.",
         "KIP-345, Join and Leave Group Logic Change",
         provoked="a heartbeat, a SyncGroup and a JoinGroup are answered UNKNOWN_MEMBER_ID",
         judged="the instance id of the next JoinGroup, and that the user has partitions at the end",
@@ -534,10 +547,11 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-JOIN-ILLEGAL-GENERATION",
         Level.SHOULD,
-        "After ILLEGAL_GENERATION a member joins again, with its instance id.",
+        "After ILLEGAL_GENERATION a member joins again, a static one with its instance id, and "
+        "gets its partitions.",
         "Kafka's protocol guide",
         provoked="a heartbeat and a SyncGroup are answered ILLEGAL_GENERATION",
-        judged="a JoinGroup with the instance id follows",
+        judged="the instance id of the next JoinGroup, and that the user has partitions at the end",
         judge=lambda evidence: _rejoins_after(
             evidence, Code.ILLEGAL_GENERATION, (SYNC, HEARTBEAT, COMMIT), _has_instance
         ),
@@ -615,6 +629,7 @@ REQUIREMENTS = (
         "would have shown is never found.",
         judge=_not_twice,
         unseen="no static member was started at such a broker",
+        members=Members.STATIC,
     ),
     Requirement(
         "CLIENT-OLD-BROKER-TOLD",
@@ -628,6 +643,7 @@ REQUIREMENTS = (
         "without a rebalance, and doesn't get them.",
         judge=_reports_old_broker,
         unseen="no static member was started there",
+        members=Members.STATIC,
     ),
     Requirement(
         "CLIENT-OLD-BROKER-RESTARTED",
@@ -635,7 +651,7 @@ REQUIREMENTS = (
         "When a broker comes back as an older release, the member asks for its versions again, and "
         "uses none that it doesn't know.",
         "KIP-35, ApiVersions after each connection",
-        provoked="the broker is restarted as Kafka 2.3 while a static member runs",
+        provoked="the broker is restarted as Kafka 2.3 while a member runs",
         judged="no request has a version above the broker's after the new connection's ApiVersions",
         judge=_older_after_restart,
         unseen="no member lived through a restart of its broker",

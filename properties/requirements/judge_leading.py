@@ -24,7 +24,13 @@ from fencepost.properties.requirements.evidence import (
     Evidence,
 )
 from fencepost.properties.requirements.judge_running import restarts
-from fencepost.properties.requirements.requirement import HOLDS, Requirement, Verdict, violated
+from fencepost.properties.requirements.requirement import (
+    HOLDS,
+    Members,
+    Requirement,
+    Verdict,
+    violated,
+)
 
 _SOON_MS = 2000
 """Longest time between two assignments of which the first was made before the leader knew its
@@ -192,7 +198,8 @@ def _hands_over(evidence: Evidence) -> Iterator[Verdict]:
                 continue
             margin = evidence.later(event.at_ms - _MARGIN_MS, 2 * _MARGIN_MS) - event.at_ms
             for other in evidence.runs:
-                if other is run or other.ended_ms is not None or other.instance == run.instance:
+                is_same = run.instance is not None and other.instance == run.instance
+                if other is run or other.ended_ms is not None or is_same:
                     continue
                 had = evidence.owned(other, event.at_ms - margin)
                 has = evidence.owned(other, event.at_ms + margin)
@@ -352,6 +359,7 @@ REQUIREMENTS = (
         judge=_keeps_instances,
         unseen="no rebalance came after a restart",
         needs_calm=True,
+        members=Members.STATIC,
     ),
     Requirement(
         "CLIENT-LEADER-COOPERATIVE",

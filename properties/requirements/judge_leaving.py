@@ -26,6 +26,7 @@ from fencepost.properties.requirements.requirement import (
     BEHAVIOUR,
     HOLDS,
     JOIN_LOGIC,
+    Members,
     Requirement,
     Verdict,
     has_partitions,
@@ -139,9 +140,9 @@ def _rebalancing(evidence: Evidence) -> Iterator[Verdict]:
 
 
 def _removals(evidence: Evidence, *names: str) -> Iterator[tuple[ConsumerRun, float]]:
-    """Yield each static member that lost its place, and when."""
+    """Yield each member that lost its place, and when."""
     for run, act in evidence.actions_on_runs(*names):
-        if act.outcome == "ok" and run.instance is not None:
+        if act.outcome == "ok":
             yield run, act.ended_ms
 
 
@@ -415,6 +416,7 @@ REQUIREMENTS = (
         judged="no LeaveGroup names it, by member id or by instance id",
         judge=lambda evidence: _stays(evidence, _CLOSE),
         unseen="no static member did close",
+        members=Members.STATIC,
     ),
     Requirement(
         "CLIENT-CLOSE-DYNAMIC-LEAVES",
@@ -425,6 +427,7 @@ REQUIREMENTS = (
         judged="a LeaveGroup names its member id, and its instance id is null",
         judge=_dynamic_leaves,
         unseen="no dynamic member closed",
+        members=Members.DYNAMIC,
     ),
     Requirement(
         "CLIENT-CLOSE-UNSUBSCRIBED-STAYS",
@@ -435,6 +438,7 @@ REQUIREMENTS = (
         judged="no LeaveGroup names it",
         judge=lambda evidence: _stays(evidence, "unsubscribe"),
         unseen="no static member did unsubscribe",
+        members=Members.STATIC,
     ),
     Requirement(
         "CLIENT-CLOSE-IN-TIME",
@@ -457,6 +461,7 @@ REQUIREMENTS = (
         "id, or with the member id of its new holder",
         judge=_fenced_close,
         unseen="no fenced member closed",
+        members=Members.STATIC,
     ),
     Requirement(
         "CLIENT-CLOSE-REBALANCING",
@@ -489,6 +494,7 @@ REQUIREMENTS = (
         provoked="another process takes the instance id while the member has to join again",
         judged="an error with this code that is raised, returned or handed to a callback",
         judge=lambda evidence: _reports_fencing(evidence, JOIN),
+        members=Members.STATIC,
     ),
     Requirement(
         "CLIENT-FENCED-SYNC",
@@ -499,6 +505,7 @@ REQUIREMENTS = (
         provoked="a SyncGroup is answered FENCED_INSTANCE_ID",
         judged="an error with this code that is raised, returned or handed to a callback",
         judge=lambda evidence: _reports_fencing(evidence, SYNC),
+        members=Members.STATIC,
     ),
     Requirement(
         "CLIENT-FENCED-HEARTBEAT",
@@ -509,6 +516,7 @@ REQUIREMENTS = (
         provoked="another process takes the instance id in a stable group",
         judged="an error with this code that is raised, returned or handed to a callback",
         judge=lambda evidence: _reports_fencing(evidence, HEARTBEAT),
+        members=Members.STATIC,
     ),
     Requirement(
         "CLIENT-FENCED-COMMIT",
@@ -519,6 +527,7 @@ REQUIREMENTS = (
         provoked="an OffsetCommit that the user asked for is answered FENCED_INSTANCE_ID",
         judged="the commit's own error, or another that the user is told",
         judge=lambda evidence: _reports_fencing(evidence, COMMIT),
+        members=Members.STATIC,
     ),
     Requirement(
         "CLIENT-FENCED-NO-JOIN",
@@ -531,6 +540,7 @@ REQUIREMENTS = (
         "user polls on",
         judge=_no_join,
         unseen=nobody_fenced,
+        members=Members.STATIC,
     ),
     Requirement(
         "CLIENT-FENCED-QUIET",
@@ -547,6 +557,7 @@ REQUIREMENTS = (
         "its requests takes it for a member.",
         judge=_quiet,
         unseen=nobody_fenced,
+        members=Members.STATIC,
     ),
     Requirement(
         "CLIENT-FENCED-NO-RECORDS",
@@ -557,6 +568,7 @@ REQUIREMENTS = (
         judged="no records after the error, beyond those of the call that told it",
         judge=_no_records,
         unseen="no records came after a member was fenced",
+        members=Members.STATIC,
     ),
     Requirement(
         "CLIENT-FENCED-NO-COMMITS",
@@ -567,6 +579,7 @@ REQUIREMENTS = (
         judged="no OffsetCommit of the fenced consumer is accepted after it was told",
         judge=_no_commits_after_fencing,
         unseen=nobody_fenced,
+        members=Members.STATIC,
     ),
     Requirement(
         "CLIENT-FENCED-LATE-COMMIT",
@@ -579,6 +592,7 @@ REQUIREMENTS = (
         judged="no OffsetCommit of the consumer that was replaced is accepted",
         judge=_late_commit,
         unseen="no member that was replaced committed",
+        members=Members.STATIC,
     ),
     Requirement(
         "CLIENT-FENCED-POLLED-ON",
@@ -588,6 +602,7 @@ REQUIREMENTS = (
         provoked="the user of a fenced member polls on",
         judged="what the user is told, and that no JoinGroup follows",
         judge=_resumes,
+        members=Members.STATIC,
     ),
     Requirement(
         "CLIENT-FENCED-TAKEOVERS",
@@ -599,28 +614,29 @@ REQUIREMENTS = (
         judged="how often the holder of the instance id changes: once",
         judge=_takeovers,
         unseen="no two processes had one instance id",
+        members=Members.STATIC,
     ),
     Requirement(
         "CLIENT-REMOVED-COMES-BACK",
         Level.MUST,
-        "A static member that an administrator removed comes back as a new one, with its instance "
-        "id and an empty member id.",
+        "A member that an administrator removed comes back as a new one, with an empty member id, "
+        "and a static one with its instance id.",
         "KIP-345, Leave Group Logic Change",
-        provoked="an administrator removes the member by its instance id",
+        provoked="an administrator removes the member, a static one by its instance id",
         judged="the next JoinGroup, and that the user has partitions again",
         judge=lambda evidence: _comes_back(evidence, _REMOVE, "after it was removed"),
-        unseen="no static member was removed so",
+        unseen="no member was removed so",
     ),
     Requirement(
         "CLIENT-REMOVED-EXPIRED",
         Level.MUST,
-        "A static member whose session ended comes back as a new one, with its instance id and an "
-        "empty member id.",
+        "A member whose session ended comes back as a new one, with an empty member id, and a "
+        "static one with its instance id.",
         "KIP-345, Rolling Bounce",
         provoked="the session of the member ends at the coordinator",
         judged="the next JoinGroup, and that the user has partitions again",
         judge=lambda evidence: _comes_back(evidence, _EXPIRE, "after its session ended"),
-        unseen="no static member was removed so",
+        unseen="no member was removed so",
     ),
     Requirement(
         "CLIENT-REMOVED-NO-COMMITS",
@@ -631,7 +647,7 @@ REQUIREMENTS = (
         provoked="an administrator removes the member while it reads records",
         judged="no OffsetCommit without member id and generation is sent until it is back",
         judge=_no_commits_after_removal,
-        unseen="no static member was removed",
+        unseen="no member was removed",
     ),
     Requirement(
         "CLIENT-REMOVED-TOLD",

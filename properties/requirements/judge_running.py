@@ -5,7 +5,7 @@ They are about members that come back, that show that they live, and that share 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby, pairwise
 
@@ -26,6 +26,7 @@ from fencepost.properties.requirements.evidence import (
 from fencepost.properties.requirements.requirement import (
     BEHAVIOUR,
     HOLDS,
+    Members,
     Requirement,
     Verdict,
     has_partitions,
@@ -301,7 +302,7 @@ def _static_silent(evidence: Evidence) -> Iterator[Verdict]:
 
 def _polls_on(evidence: Evidence) -> Iterator[Verdict]:
     for run, _, ended in _exceeded(evidence):
-        if run.instance is None or not evidence.actions_of(_RESUME, run):
+        if not evidence.actions_of(_RESUME, run):
             continue
         session = run.settings.session_timeout_ms
         beats = evidence.of(run, HEARTBEAT, since=ended - session, until=ended)
@@ -326,15 +327,15 @@ def _polls_on(evidence: Evidence) -> Iterator[Verdict]:
         yield has_partitions(evidence, run, ended, "after its user polled on")
 
 
-def _together(evidence: Evidence) -> list[Sequence[ConsumerRun]]:
-    """List the static runs of each process that has several."""
-    runs = sorted(evidence.static_runs, key=lambda run: run.process)
+def _together(runs: Iterable[ConsumerRun]) -> list[Sequence[ConsumerRun]]:
+    """List the runs of each process that has several."""
+    runs = sorted(runs, key=lambda run: run.process)
     groups = [list(group) for _, group in groupby(runs, lambda run: run.process)]
     return [group for group in groups if len({run.consumer for run in group}) > 1]
 
 
 def _own_ids(evidence: Evidence) -> Iterator[Verdict]:
-    for runs in _together(evidence):
+    for runs in _together(evidence.runs):
         yield HOLDS
         holders: dict[str, ConsumerRun] = {}
         for run in runs:
@@ -350,15 +351,16 @@ def _own_ids(evidence: Evidence) -> Iterator[Verdict]:
 
 
 def _mixed(run: ConsumerRun, detail: str, at_ms: float) -> Verdict:
+    own = "no instance id" if run.instance is None else f"the instance id {run.instance!r}"
     return violated(
         "members of one process are mixed up",
-        f"{run.name} has the instance id {run.instance!r}, and appears with {detail}",
+        f"{run.name} has {own}, and appears with {detail}",
         at_ms,
     )
 
 
 def _rolled(evidence: Evidence) -> Iterator[Verdict]:
-    several = {run.consumer for runs in _together(evidence) for run in runs}
+    several = {run.consumer for runs in _together(evidence.static_runs) for run in runs}
     for before, run in restarts(evidence):
         if run.consumer in several:
             yield _undisturbed(evidence, before, run)
@@ -380,6 +382,7 @@ REQUIREMENTS = (
             evidence, "a follower", lambda before: not evidence.is_led_by(before)
         ),
         needs_calm=True,
+        members=Members.STATIC,
     ),
     Requirement(
         "CLIENT-RESTART-CRASHED",
@@ -393,6 +396,7 @@ REQUIREMENTS = (
             evidence, "a member that crashed", lambda before: before.how == "crashed"
         ),
         needs_calm=True,
+        members=Members.STATIC,
     ),
     Requirement(
         "CLIENT-RESTART-LEADER",
@@ -404,6 +408,7 @@ REQUIREMENTS = (
         judged="generations, the partitions that users were told, and that no other member joined",
         judge=_leader_restarts,
         needs_calm=True,
+        members=Members.STATIC,
     ),
     Requirement(
         "CLIENT-RESTART-SKIPPED",
@@ -415,6 +420,7 @@ REQUIREMENTS = (
         judged="its SyncGroup after the answer with skipAssignment has no assignments",
         judge=_skips,
         needs_calm=True,
+        members=Members.STATIC,
     ),
     Requirement(
         "CLIENT-RESTART-LEADER-OLD",
@@ -427,6 +433,7 @@ REQUIREMENTS = (
         "assignments",
         judge=_old_leader_restarts,
         needs_calm=True,
+        members=Members.STATIC,
     ),
     Requirement(
         "CLIENT-RESTART-ALL",
@@ -437,6 +444,7 @@ REQUIREMENTS = (
         judged="generations, and the partitions that users were told",
         judge=lambda evidence: _moves_nothing(evidence, "each of three members", at_least=_ALL),
         needs_calm=True,
+        members=Members.STATIC,
     ),
     Requirement(
         "CLIENT-RESTART-COOPERATIVE",
@@ -449,6 +457,7 @@ REQUIREMENTS = (
             evidence, "a cooperative member", lambda before: before.is_cooperative
         ),
         needs_calm=True,
+        members=Members.STATIC,
     ),
     Requirement(
         "CLIENT-SESSION-TIMEOUT",
@@ -504,28 +513,29 @@ REQUIREMENTS = (
         judged="no LeaveGroup names it",
         judge=_static_silent,
         unseen="no static member's user worked for too long",
+        members=Members.STATIC,
     ),
     Requirement(
         "CLIENT-SESSION-POLLS-ON",
         Level.SHOULD,
-        "When a user polls again after it worked for too long, the member is back, with its "
-        "instance id.",
+        "When a user polls again after it worked for too long, the member is back, a static one "
+        "with its instance id.",
         "KIP-62, max.poll.interval.ms",
         provoked="the user doesn't poll until the session is over, then goes on",
-        judged="a JoinGroup with its instance id comes, and the user has partitions again",
+        judged="the instance id of the next JoinGroup, and that the user has partitions again",
         judge=_polls_on,
-        unseen="no user of a static member polled on after too long",
+        unseen="no user polled on after too long",
     ),
     Requirement(
         "CLIENT-STREAMS-OWN-IDS",
         Level.MUST,
-        "Several members in one process, with instance ids that end in -1, -2 and so on, are "
-        "apart: each has its own member id, and its own instance id in every request.",
+        "Several members in one process are apart: each has its own member id, and static ones, "
+        "with instance ids that end in -1, -2 and so on, their own instance id in every request.",
         "KIP-345, Kafka Streams Change",
-        provoked="one process starts three static members of one group",
+        provoked="one process starts three members of one group",
         judged="the pairs of instance id and member id in all requests",
         judge=_own_ids,
-        unseen="no process had several static members",
+        unseen="no process had several members",
     ),
     Requirement(
         "CLIENT-STREAMS-ROLLED",
@@ -537,5 +547,6 @@ REQUIREMENTS = (
         judge=_rolled,
         unseen="no process with several static members restarted",
         needs_calm=True,
+        members=Members.STATIC,
     ),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from enum import StrEnum
 
 from fencepost.model.messages.errors import Error as Code
 from fencepost.model.table.table import Level
@@ -148,6 +149,15 @@ BEHAVIOUR = "KIP-345, Client Behavior Changes"
 
 _PREFIX = "CLIENT-"
 
+
+class Members(StrEnum):
+    """The members that a requirement holds for."""
+
+    ALL = "all"
+    STATIC = "static"
+    DYNAMIC = "dynamic"
+
+
 Judge = Callable[[Evidence], Iterator[Verdict]]
 """Function that yields a verdict for each occasion on which the evidence could show a violation.
 
@@ -164,8 +174,9 @@ class Requirement:
     the required behaviour.  `source`: the document that requires it.  `provoked`: the stimulus;
     `judged`: the evidence that counts; `judge`: the function that judges it; `unseen`: the reason,
     or the verdict, where it yields nothing.  `needs_calm`: the judge assumes that nothing else goes
-    wrong, so it judges only scenarios of the catalogue, none that are drawn at random.  `dispute`:
-    arguments of a library's authors against it, and the reason for the level, or "".
+    wrong, so it judges only scenarios of the catalogue, none that are drawn at random.  `members`:
+    whom it holds for.  `dispute`: arguments of a library's authors against it, and the reason for
+    the level, or "".
 
     Raises ValueError for an id that names no area.
     """
@@ -179,6 +190,7 @@ class Requirement:
     judge: Judge
     unseen: str | Callable[[Evidence], Verdict] = "nothing shows it"
     needs_calm: bool = False
+    members: Members = Members.ALL
     dispute: str = ""
 
     def __post_init__(self) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from fencepost.conformance.cases.clients.provocation import Provocation
 from fencepost.model.plans.steps import (
@@ -187,6 +188,31 @@ class Scenario(msgspec.Struct, frozen=True, omit_defaults=True):
         is_served_only = any(isinstance(act, SERVED_ONLY) for act in self.acts)
         return is_served_only or self.broker != Setting()
 
+    def with_dynamic_members(self, obligations: tuple[str, ...]) -> Scenario:
+        """Return its twin: the same steps without instance ids, for these obligations.
+
+        A dynamic member joins twice where a static one joins once, since it needs a member id
+        first.  So what befalls a first JoinGroup befalls the second one, too.
+        """
+        acts: list[ScenarioStep] = []
+        has_begun = False
+        for act in self.acts:
+            has_begun = has_begun or isinstance(act, Start)
+            if isinstance(act, Start):
+                acts.append(replace(act, instance=None))
+            elif isinstance(act, InjectFaults) and not has_begun:
+                acts.append(InjectFaults(tuple(map(_on_both_joins, act.provocations))))
+            else:
+                acts.append(act)
+        return replace(
+            self,
+            id=f"{self.id}-dynamic",
+            about=_about_dynamic(self.about),
+            obligations=obligations,
+            acts=tuple(acts),
+            needs=tuple(need for need in self.needs if need != "static"),
+        )
+
     def processes(self) -> Mapping[str, tuple[str, ...]]:
         """List the consumers of each process, in the order of their first start."""
         processes: dict[str, dict[str, None]] = {}
@@ -199,6 +225,19 @@ class Scenario(msgspec.Struct, frozen=True, omit_defaults=True):
         """Write the scenario as a JSON object."""
         document: dict[str, Any] = msgspec.to_builtins(self)
         return document
+
+
+def _on_both_joins(provocation: Provocation) -> Provocation:
+    until = provocation.until
+    if provocation.api != "JoinGroup" or until is None:
+        return provocation
+    return replace(provocation, last=until + 1)
+
+
+def _about_dynamic(about: str) -> str:
+    if "static" in about:
+        return about.replace("static", "dynamic")
+    return f"{about}  Members are dynamic."
 
 
 def process_of(start: Start) -> str:

@@ -7,7 +7,7 @@ removals.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 
 import msgspec
@@ -57,23 +57,25 @@ from fencepost.model.plans.steps import (
     Unsubscribe,
 )
 from fencepost.model.suggestions import did_you_mean
+from fencepost.properties.requirements.requirement import Members
+from fencepost.properties.requirements.requirements import find_requirement
 
 _STATIC = (
     "CLIENT-IDENTITY-AS-SET",
     "CLIENT-IDENTITY-EVERY-REQUEST",
     "CLIENT-IDENTITY-VERSIONS",
-    "CLIENT-JOIN-EMPTY-FIRST",
     "CLIENT-CLOSE-STATIC-STAYS",
+)
+_EITHER = (
+    "CLIENT-JOIN-EMPTY-FIRST",
     "CLIENT-CLOSE-IN-TIME",
     "CLIENT-SESSION-TIMEOUT",
     "CLIENT-SESSION-REBALANCE-TIMEOUT",
 )
 _DYNAMIC = (
     "CLIENT-IDENTITY-DYNAMIC",
-    "CLIENT-JOIN-EMPTY-FIRST",
     "CLIENT-JOIN-ID-REQUIRED",
     "CLIENT-CLOSE-DYNAMIC-LEAVES",
-    "CLIENT-CLOSE-IN-TIME",
 )
 _ANSWERED = (
     "ApiVersions",
@@ -106,13 +108,13 @@ ORDINARY = (
     Scenario(
         "static-life",
         "A static member joins, reads, commits, and closes.",
-        _STATIC,
+        (*_STATIC, *_EITHER),
         (Produce(), Start(A, I1), *_RUN),
     ),
     Scenario(
         "dynamic-life",
         "A dynamic member joins, reads, commits, and closes.",
-        _DYNAMIC,
+        (*_DYNAMIC, *_EITHER),
         (Produce(), Start(A), *_RUN),
         needs=(),
     ),
@@ -221,7 +223,7 @@ ORDINARY = (
     ),
     Scenario(
         "older-broker-after-restart",
-        "The broker comes back as an older release that knows static members.",
+        "The broker comes back as Kafka 2.3, which is an older release.",
         ("CLIENT-OLD-BROKER-RESTARTED", "CLIENT-IDENTITY-NEWEST"),
         (
             Produce(),
@@ -582,8 +584,28 @@ TROUBLE = (
 )
 
 
+_WITHOUT_TWIN = {
+    "static-life",
+    *(_scenario_id("rebalance-after-restart", a) for a in RESTART_ASSIGNORS),
+}
+"""Scenarios whose obligations on dynamic members others show: `dynamic-life`, `all-restart`."""
+
+
+def _with_twins(*scenarios: Scenario) -> Iterator[Scenario]:
+    """Yield scenarios, each with its twin for what holds for dynamic members, too."""
+    for scenario in scenarios:
+        yield scenario
+        if "static" not in scenario.needs or scenario.id in _WITHOUT_TWIN:
+            continue
+        rows = map(find_requirement, scenario.obligations)
+        common = tuple(row.id for row in rows if row.members is not Members.STATIC)
+        if common:
+            yield scenario.with_dynamic_members(common)
+
+
 SCENARIOS = {
-    scenario.id: scenario for scenario in (*ORDINARY, *RESTARTS, *TROUBLE, *COMMITS, *GENERATIONS)
+    scenario.id: scenario
+    for scenario in (*_with_twins(*ORDINARY, *RESTARTS, *TROUBLE), *COMMITS, *GENERATIONS)
 }
 """All scenarios by id."""
 

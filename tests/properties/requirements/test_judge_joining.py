@@ -10,6 +10,7 @@ from support.client_story import (
     find,
     heartbeat,
     join,
+    leave,
     run,
     settled,
     sync,
@@ -171,3 +172,28 @@ def test_a_join_on_its_way_is_the_reaction() -> None:
     late = heartbeat(A, 100, error=Code.REBALANCE_IN_PROGRESS)
     found = evidence(STABLE, late, join(A, 100.5, "m1"), BACK)
     assert judge("CLIENT-JOIN-REBALANCE", found).outcome is Outcome.UNKNOWN
+
+
+HELD: list[Piece] = [D, *settled(D, 10, 0, 1, instance=None)]
+REFUSED = heartbeat(D, 100, error=Code.UNKNOWN_MEMBER_ID)
+
+
+@pytest.mark.parametrize(
+    ("name", "trouble"),
+    [
+        ("CLIENT-JOIN-UNKNOWN-MEMBER", [REFUSED]),
+        ("CLIENT-JOIN-ILLEGAL-GENERATION", [heartbeat(D, 100, error=Code.ILLEGAL_GENERATION)]),
+        ("CLIENT-JOIN-LOST-ANSWER", [join(D, 100, "m1", lost="lose")]),
+        ("CLIENT-JOIN-CUT", [join(D, 100, "m1", lost="cut")]),
+    ],
+)
+def test_a_dynamic_member_has_to_join_again(name: str, trouble: list[Piece]) -> None:
+    back: list[Piece] = [join(D, 200), sync(D, 210), assigned(D, 220, 0, 1)]
+    assert_told_apart(name, evidence(HELD, trouble, back), evidence(HELD, trouble), "no JoinGroup")
+
+
+def test_who_has_left_need_not_join_again() -> None:
+    found = evidence(HELD, leave(D, 90), REFUSED)
+    assert judge("CLIENT-JOIN-UNKNOWN-MEMBER", found).outcome is Outcome.UNKNOWN
+    back = evidence(HELD, leave(D, 50), join(D, 60), REFUSED)
+    assert "no JoinGroup" in judge("CLIENT-JOIN-UNKNOWN-MEMBER", back).observed

@@ -142,3 +142,12 @@ def test_a_claim_that_a_newer_one_is_against_is_none() -> None:
     kept = [p for p in story if p not in leader]
     found = evidence(A, B, kept, newer)
     assert judge("CLIENT-LEADER-MISSED-GENERATION", found).outcome is Outcome.PASS
+
+
+def test_a_partition_waits_for_dynamic_members_too() -> None:
+    one, two = (
+        run(name, instance=None, assignor="cooperative-sticky", process=name) for name in "ab"
+    )
+    begun = [one, two, join(one, 1), join(two, 2, gives="m2"), assigned(one, 30, 0, 1)]
+    both = evidence(begun, assigned(two, 400, 1), revoked(one, 900, 1))
+    assert "two users" in judge("CLIENT-LEADER-COOPERATIVE", both).observed

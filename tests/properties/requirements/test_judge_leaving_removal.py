@@ -93,3 +93,12 @@ def test_nothing_is_said_where_nobody_was_removed(name: str) -> None:
 def test_who_had_nothing_when_it_was_removed_loses_nothing() -> None:
     found = evidence(A, settled(A, 10)[:2], removed(), *UNTOLD)
     assert judge("CLIENT-REMOVED-TOLD", found).outcome is Outcome.UNKNOWN
+
+
+def test_a_dynamic_member_comes_back_as_a_new_one() -> None:
+    d = run(instance=None)
+    gone = [d, *settled(d, 10, 0, 1), action("remove", d, 200)]
+    back = [join(d, 320, gives="m2"), sync(d, 330, "m2"), assigned(d, 340, 0, 1)]
+    name = "CLIENT-REMOVED-COMES-BACK"
+    assert_told_apart(name, evidence(gone, back), evidence(gone), "does not come back")
+    assert "not told" in judge("CLIENT-REMOVED-TOLD", evidence(gone, back)).observed

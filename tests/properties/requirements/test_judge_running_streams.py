@@ -30,3 +30,12 @@ def test_a_process_is_rolled() -> None:
     moved = [*new, *settled(new[0], 1200, 1, member="m3"), *settled(new[1], 1300, 0, member="m4")]
     assert "other partitions" in judge(name, evidence(begun, moved)).observed
     assert judge(name, evidence(APART)).outcome is Outcome.UNKNOWN
+
+
+def test_dynamic_members_of_one_process_are_apart() -> None:
+    one, two = (run(name, instance=None, process="p") for name in ("one", "two"))
+    apart = evidence(one, two, join(one, 10), join(two, 20, gives="m2"))
+    assert judge("CLIENT-STREAMS-OWN-IDS", apart).outcome is Outcome.PASS
+    shared = judge("CLIENT-STREAMS-OWN-IDS", evidence(one, two, join(one, 10), join(two, 20)))
+    assert "mixed up" in shared.observed
+    assert "no instance id" in shared.sentence

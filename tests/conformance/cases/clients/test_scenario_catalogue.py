@@ -5,14 +5,21 @@ import json
 import msgspec
 import pytest
 
-from fencepost.conformance.cases.clients.scenario import Scenario, Until, read_scenario
+from fencepost.conformance.cases.clients.scenario import (
+    InjectFaults,
+    Scenario,
+    Until,
+    read_scenario,
+)
 from fencepost.conformance.cases.clients.scenario_catalogue import (
     SCENARIOS,
     NoScenarioError,
     cases_of,
     matching_scenarios,
 )
-from fencepost.model.plans.steps import Close, Start
+from fencepost.model.plans.steps import Close, Settings, Start
+from fencepost.properties.requirements.requirement import Members
+from fencepost.properties.requirements.requirements import REQUIREMENTS
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=lambda one: one.id)
@@ -69,3 +76,29 @@ def test_a_wrong_scenario_is_refused() -> None:
     document["acts"][0]["act"] = "dance"
     with pytest.raises(msgspec.ValidationError, match="dance"):
         read_scenario(document)
+
+
+def test_what_holds_for_both_kinds_of_members_runs_for_both() -> None:
+    shown: dict[bool, set[str]] = {True: set(), False: set()}
+    for scenario in SCENARIOS.values():
+        shown["static" in scenario.needs].update(scenario.obligations)
+    for row in REQUIREMENTS.values():
+        assert (row.id in shown[True]) == (row.members is not Members.DYNAMIC), row.id
+        assert (row.id in shown[False]) == (row.members is not Members.STATIC), row.id
+
+
+def test_a_twin_is_the_same_scenario_without_instance_ids() -> None:
+    static, twin = SCENARIOS["removed"], SCENARIOS["removed-dynamic"]
+    assert twin.about == "An administrator removes a dynamic member that reads and commits."
+    assert len(twin.acts) == len(static.acts)
+    differing = [two for one, two in zip(static.acts, twin.acts, strict=True) if one != two]
+    assert differing == [Start("a", None, settings=Settings(auto_commit_ms=300))]
+    assert SCENARIOS["coordinator-moves-dynamic"].about.endswith("node.  Members are dynamic.")
+
+
+def test_what_befalls_a_first_join_befalls_both_joins_of_a_dynamic_member() -> None:
+    lost = SCENARIOS["join-answer-lost-dynamic"].acts[0]
+    assert isinstance(lost, InjectFaults)
+    assert (lost.provocations[0].first, lost.provocations[0].until) == (1, 2)
+    later = SCENARIOS["closes-in-rebalance-dynamic"].acts
+    assert later[2] == SCENARIOS["closes-in-rebalance"].acts[2]

@@ -23,6 +23,8 @@ class KafkajsUser extends User {
       sessionTimeout: command.session_timeout_ms,
       heartbeatInterval: command.heartbeat_interval_ms,
       rebalanceTimeout: command.max_poll_interval_ms,
+      // Heartbeats are sent between fetches only, so a fetch must not wait for longer.
+      maxWaitTimeInMs: Math.min(5000, command.heartbeat_interval_ms),
       partitionAssigners: [assigners[command.assignor]],
       rackId: command.rack ?? '',
       ...command.settings
