@@ -12,7 +12,7 @@ from pathlib import Path
 
 from fencepost.conformance.cases.clients.scenario_catalogue import SCENARIOS
 from fencepost.model.history.words import plural
-from fencepost.properties.requirements.requirement import AREAS, Requirement
+from fencepost.properties.requirements.requirement import AREAS, Members, Requirement
 from fencepost.properties.requirements.requirements import REQUIREMENTS, in_area
 
 FILE = "clients/obligations.md"
@@ -30,6 +30,9 @@ that the broker saw and by what the library told its user, never by the library'
   library might dispute it.
 - Under each sentence: what is *provoked*, what is *judged*, the *source*, and the
   [scenarios](#scenarios) that show it.
+- What holds for all members is shown with static ones, and again with dynamic ones by the twin of
+  the scenario, `...-dynamic`: the same acts without instance ids.  So a library that has no static
+  members is held to it, too.
 - The reference client does all of it: `fencepost certify-client reference`.
 """
 
@@ -41,6 +44,13 @@ only a served broker does; all others also run against a real one (`--broker kaf
 
 | scenario | what is done | provokes |
 |---|---|---|"""
+
+
+_MEMBERS = {
+    Members.ALL: "all members",
+    Members.STATIC: "static members",
+    Members.DYNAMIC: "dynamic members",
+}
 
 
 def obligations_page() -> str:
@@ -60,7 +70,8 @@ def _row(row: Requirement) -> Iterator[str]:
     yield f"### {row.id}\n"
     yield f"**{row.level.value}.** {_plain(row.sentence)}\n"
     yield f"*Provoked*: {_plain(row.provoked)}.  *Judged*: {_plain(row.judged)}.  "
-    yield f"*Source*: {_plain(row.source)}.  *Shown by*: {scenarios}.\n"
+    yield f"*Source*: {_plain(row.source)}.  *Holds for*: {_MEMBERS[row.members]}.  "
+    yield f"*Shown by*: {scenarios}.\n"
     if row.dispute:
         yield f"*Why {row.level.value}*: {_plain(row.dispute)}\n"
 
