@@ -51,8 +51,8 @@ class Recorded(Protocol):
         """Append this many small records of our own, in one batch."""
         ...
 
-    async def remove(self, group: str, instance: str) -> int:
-        """Remove a static member, as an administrator does; return the error code, 0: removed."""
+    async def remove(self, group: str, instance: str | None, member_id: str = "") -> int:
+        """Remove a member, as an administrator does; return the error code, 0: removed."""
         ...
 
 
