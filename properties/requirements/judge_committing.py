@@ -25,6 +25,7 @@ from fencepost.properties.requirements.evidence import (
 )
 from fencepost.properties.requirements.requirement import (
     HOLDS,
+    Members,
     Requirement,
     Verdict,
     has_partitions,
@@ -327,5 +328,6 @@ REQUIREMENTS = (
         judge=_not_fenced,
         unseen="no static member subscribed again",
         needs_calm=True,
+        members=Members.STATIC,
     ),
 )
