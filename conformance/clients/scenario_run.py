@@ -33,11 +33,15 @@ from fencepost.conformance.cases.clients.scenario import (
     process_of,
 )
 from fencepost.conformance.clients.driver import Driver, DriverError, DriverPool, Late, Reply
+from fencepost.conformance.clients.reference_driver import ReferenceConsumer
 from fencepost.conformance.clients.stage import Place
 from fencepost.conformance.serve.application_broker import ApplicationBroker
 from fencepost.conformance.serve.broker_history import History, RecordedExchange
 from fencepost.conformance.targets.tcp.cluster_admin import AdminError
+from fencepost.conformance.targets.tcp.security import parse_address
 from fencepost.conformance.wire.codec import API_KEYS
+from fencepost.model.assignors.assignors import ASSIGNORS
+from fencepost.model.client.behaviour import ClientSettings, Conduct
 from fencepost.model.messages.errors import Error as Code
 from fencepost.model.messages.messages import APIS, JoinGroupResponse, OffsetCommitRequest
 from fencepost.model.messages.shapes import Message, ShapeError
@@ -48,6 +52,7 @@ from fencepost.model.plans.steps import (
     Crash,
     ExpireSession,
     Failover,
+    JoinGuest,
     Loading,
     Produce,
     ReleaseHeld,
@@ -321,6 +326,8 @@ SESSION_MS, HEARTBEAT_MS, POLL_INTERVAL_MS = 8000, 400, 30_000
 session."""
 
 _USUAL = "range"
+_GUEST = "guest"
+"""The client id of a member of another client."""
 _POLL_S = 0.05
 _LEADER_MS = 5000
 _AFTER_MS = 300
@@ -376,6 +383,7 @@ class ScenarioRun:
         self._label = label
         self._drivers: dict[str, Driver] = {}
         self._tasks: list[asyncio.Task[None]] = []
+        self._guests: list[ReferenceConsumer] = []
         self._since = 0.0
         self.timeline = Timeline(place.broker.history, {place.topic: PARTITIONS})
 
@@ -389,6 +397,8 @@ class ScenarioRun:
         except (_BrokeOffError, DriverError) as error:
             self.timeline.broken = str(error)
         finally:
+            for guest in self._guests:
+                guest.kill()
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -410,6 +420,8 @@ class ScenarioRun:
                 for partition in range(PARTITIONS):
                     await self._produce(partition, count)
                 self._note("produce")
+            case JoinGuest(version=version):
+                await self._invite(version)
             case RemoveMember(consumer=consumer):
                 run = self._run(consumer)
                 member_id = self._member_id(run) if run.instance is None else ""
@@ -434,6 +446,35 @@ class ScenarioRun:
                 await asyncio.sleep(_POLL_S)
             else:
                 return
+
+    async def _invite(self, version: int | None) -> None:
+        """Let a member of another client join: our own, which offers all assignors."""
+        events: asyncio.Queue[object] = asyncio.Queue()
+        settings = ClientSettings(
+            group_id=self._place.group,
+            topics=(self._place.topic,),
+            client_id=_GUEST,
+            assignors=tuple(ASSIGNORS),
+            session_timeout_ms=SESSION_MS,
+            heartbeat_interval_ms=HEARTBEAT_MS,
+            max_poll_interval_ms=POLL_INTERVAL_MS,
+            auto_commit_ms=None,
+            fetches=False,
+            conduct=Conduct(writes_version=version),
+        )
+        guest = ReferenceConsumer(
+            settings, parse_address(self._place.broker.bootstrap), events.put_nowait
+        )
+        self._guests.append(guest)
+        guest.give(Start(_GUEST))
+        self._note("guest")
+        if self.timeline.runs:
+            return  # its partitions are the leader's part
+        try:
+            async with asyncio.timeout(_LEADER_MS / 1000):
+                await events.get()
+        except TimeoutError as error:
+            raise _BrokeOffError("the other client got no partitions") from error
 
     async def _start(self, act: Start) -> None:
         process = process_of(act)

@@ -151,6 +151,11 @@ class Conduct:
     rejoins_after_start: bool = False
     heeds_skip: bool = True
     leading: Leading = Leading.RIGHT
+    writes_version: int | None = None
+    """Of what other members read; None: the usual one."""
+    omits_owned: bool = False
+    omits_user_data: bool = False
+    reads_later_versions: bool = True
     rejoins_after_revoking: bool = True
 
     # The user.

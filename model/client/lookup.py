@@ -29,19 +29,22 @@ from fencepost.model.messages.cluster_messages import (
 from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import JoinMember, SyncAssignment
 from fencepost.model.messages.subscription import (
-    Subscription,
     TopicPartition,
-    decode_subscription,
     encode_assignment,
+    readable_subscription,
 )
 
 _STRANGER = "nobody"
+_NO_USER_DATA = 4
+"""Bytes at an assignment's end that say that there is none."""
 _NOWHERE: frozenset[str] = frozenset()
 
 
 def group_topics(members: Iterable[JoinMember]) -> frozenset[str]:
     """Return the topics that any member subscribes to."""
-    return frozenset(topic for member in members for topic in _subscription(member).topics)
+    return frozenset(
+        topic for member in members for topic in readable_subscription(member.metadata).topics
+    )
 
 
 def topic_layouts(work: ClientWork, topics: Iterable[str]) -> tuple[TopicLayout, ...]:
@@ -76,7 +79,7 @@ def assignments(work: ClientWork, members: tuple[JoinMember, ...]) -> tuple[Sync
         generation = work.state.membership.generation_id
         assignment = _departed(leading, assignor.assign(applicants, counts, racks), generation)
     return tuple(
-        SyncAssignment(member_id=member_id, assignment=encode_assignment(partitions))
+        SyncAssignment(member_id=member_id, assignment=_written(work, partitions))
         for member_id, partitions in assignment.items()
     )
 
@@ -90,6 +93,12 @@ def _of_newest(applicants: tuple[Applicant, ...]) -> tuple[Applicant, ...]:
         else replace(a, subscription=replace(a.subscription, owned=()))
         for a in applicants
     )
+
+
+def _written(work: ClientWork, partitions: tuple[TopicPartition, ...]) -> bytes:
+    version = work.conduct.writes_version
+    written = encode_assignment(partitions, *(() if version is None else (version,)))
+    return written[:-_NO_USER_DATA] if work.conduct.omits_user_data else written
 
 
 def _racks(state: ClientState) -> Racks:
@@ -129,18 +138,10 @@ def _without_last(assignment: Mapping[str, tuple[TopicPartition, ...]]) -> Assig
 
 def _applicant(member: JoinMember, assignor: Assignor) -> Applicant:
     """Return a member with its partitions, or its last ones."""
-    subscription = _subscription(member)
+    subscription = readable_subscription(member.metadata)
     if assignor.needs_memory:
         subscription = recalled(subscription)
     return Applicant(member.member_id, member.group_instance_id, subscription)
-
-
-def _subscription(member: JoinMember) -> Subscription:
-    """Return a member's subscription; an empty one for unreadable bytes."""
-    try:
-        return decode_subscription(member.metadata)
-    except ValueError:
-        return Subscription(())
 
 
 def forget_coordinator(work: ClientWork) -> None:
@@ -163,7 +164,7 @@ def coordinator_reached(work: ClientWork) -> None:
 def leader_of(state: ClientState, topic: str, partition: int) -> Endpoint | None:
     """Return the endpoint of a partition's leader; None: it is unknown now."""
     row = next((row for row in state.cluster.topics if row.topic == topic), None)
-    if row is None or partition >= len(row.leaders):
+    if row is None or not 0 <= partition < len(row.leaders):
         return None
     broker = next((b for b in state.cluster.brokers if b.node == row.leaders[partition]), None)
     return None if broker is None else Endpoint(Role.LEADER, *broker)

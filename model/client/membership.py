@@ -33,6 +33,7 @@ from fencepost.model.messages.messages import (
     HeartbeatResponse,
     JoinGroupRequest,
     JoinGroupResponse,
+    JoinMember,
     JoinProtocol,
     SyncGroupRequest,
     SyncGroupResponse,
@@ -42,6 +43,9 @@ from fencepost.model.messages.subscription import (
     Subscription,
     decode_assignment,
     encode_subscription,
+    is_later,
+    named_version,
+    version_of,
 )
 
 _JOIN, _SYNC, _HEARTBEAT = "JoinGroup", "SyncGroup", "Heartbeat"
@@ -168,15 +172,24 @@ def _own_id(work: ClientWork) -> str:
 
 def _subscription(work: ClientWork, assignor: str) -> bytes:
     state, chosen = work.state, ASSIGNORS[assignor]
-    return encode_subscription(
-        Subscription(
-            topics=state.topics,
-            owned=state.reading.owned if chosen.is_cooperative else (),
-            generation_id=state.membership.assigned_in if chosen.is_sticky else -1,
-            rack_id=work.settings.rack_id,
-            user_data=encode_memory(state.memory) if chosen.needs_memory else None,
-        )
+    subscription = Subscription(
+        topics=state.topics,
+        owned=state.reading.owned if chosen.is_cooperative else (),
+        generation_id=state.membership.assigned_in if chosen.is_sticky else -1,
+        rack_id=work.settings.rack_id,
+        user_data=encode_memory(state.memory) if chosen.needs_memory else None,
     )
+    if work.conduct.omits_owned:
+        return named_version(1, encode_subscription(subscription, 0))
+    version = work.conduct.writes_version
+    return encode_subscription(subscription, *(() if version is None else (version,)))
+
+
+def _as_read(work: ClientWork, members: tuple[JoinMember, ...]) -> tuple[JoinMember, ...]:
+    """Return the members that a leader reads: all, or only those of versions that it knows."""
+    if work.conduct.reads_later_versions:
+        return members
+    return tuple(row for row in members if not is_later(version_of(row.metadata)))
 
 
 def join_read(work: ClientWork, answer: JoinGroupResponse) -> None:
@@ -196,7 +209,7 @@ def join_read(work: ClientWork, answer: JoinGroupResponse) -> None:
         generation_id=answer.generation_id,
         protocol_name=answer.protocol_name,
         leads=leads,
-        to_lead=answer.members if leads else None,
+        to_lead=_as_read(work, answer.members) if leads else None,
         skips=answer.skip_assignment,
     )
 
@@ -248,8 +261,9 @@ def sync_read(work: ClientWork, answer: SyncGroupResponse) -> None:
     if answer.error_code != Error.NONE.value:
         react(work, _SYNC, answer.error_code)
         return
+    is_strange = is_later(version_of(answer.assignment)) and not work.conduct.reads_later_versions
     try:
-        target = decode_assignment(answer.assignment)
+        target = () if is_strange else decode_assignment(answer.assignment)
     except ValueError:
         work.tell_error(Error.UNKNOWN_SERVER_ERROR.value, _SYNC)
         target = ()

@@ -9,7 +9,7 @@ Source: Kafka's ConsumerProtocolSubscription and ConsumerProtocolAssignment, ver
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
@@ -41,23 +41,22 @@ class Subscription:
 
 
 _LONGEST_TOPIC = 249
+_LATER_FIELD = b"\0\0\0\1\0"
+"""A field that a version to come might add: some bytes."""
 
 
-def encode_subscription(subscription: Subscription) -> bytes:
-    """Encode the metadata of a join, version 3."""
-    topics = sorted(subscription.topics)
-    return b"".join(
-        (
-            struct.pack(">hi", _VERSION, len(topics)),
-            *map(encode_string, topics),
-            _bytes(subscription.user_data),
-            encode_partitions(subscription.owned),
-            struct.pack(">i", subscription.generation_id),
-            struct.pack(">h", -1)
-            if subscription.rack_id is None
-            else encode_string(subscription.rack_id),
-        )
+def encode_subscription(subscription: Subscription, version: int = _VERSION) -> bytes:
+    """Encode the metadata of a join; in a later version than there is with a field more."""
+    topics, rack = sorted(subscription.topics), subscription.rack_id
+    fields = (
+        b"".join((struct.pack(">i", len(topics)), *map(encode_string, topics)))
+        + _bytes(subscription.user_data),
+        encode_partitions(subscription.owned),
+        struct.pack(">i", subscription.generation_id),
+        struct.pack(">h", -1) if rack is None else encode_string(rack),
+        _LATER_FIELD,
     )
+    return struct.pack(">h", version) + b"".join(fields[: version + 1])
 
 
 def decode_subscription(metadata: bytes) -> Subscription:
@@ -72,6 +71,44 @@ def decode_subscription(metadata: bytes) -> Subscription:
     return Subscription(topics, owned, generation, rack, user_data)
 
 
+def readable_subscription(metadata: bytes) -> Subscription:
+    """Decode as many fields as can be read; of none, a subscription to nothing."""
+    try:
+        return decode_subscription(metadata)
+    except ValueError:
+        pass
+    try:
+        return Subscription(subscribed_topics(metadata))
+    except ValueError:
+        return Subscription(())
+
+
+def subscription_fault(metadata: bytes) -> str:
+    """Return why Kafka's consumer can't read a subscription, as a leader; "" if it can.
+
+    Bytes after the last field that it knows are left unread, as those of a later version.
+    """
+    fields: tuple[_FieldOf, ...] = (
+        ("topics", lambda reader: [reader.text() for _ in range(reader.items())]),
+        ("user data", ProtocolReader.bytes_or_none),
+        ("owned partitions", _StrictReader.partitions),
+        ("generation", lambda reader: reader.number(">i")),
+        ("rack", ProtocolReader.string),
+    )
+    return _fault(metadata, fields[: 2 + max(version_of(metadata), 0)])
+
+
+def assignment_fault(assignment: bytes) -> str:
+    """Return why Kafka's consumer can't read an assignment; "" if it can."""
+    return _fault(
+        assignment,
+        (
+            ("partitions", _StrictReader.partitions),
+            ("user data", ProtocolReader.bytes_or_none),
+        ),
+    )
+
+
 def subscribed_topics(metadata: bytes) -> tuple[str, ...]:
     """Decode the topics alone, of any version.  Raises ValueError for other bytes."""
     reader = ProtocolReader(metadata)
@@ -82,15 +119,33 @@ def subscribed_topics(metadata: bytes) -> tuple[str, ...]:
     return topics
 
 
-def encode_assignment(partitions: Iterable[TopicPartition]) -> bytes:
-    """Encode a member's assignment, version 1."""
+def encode_assignment(
+    partitions: Iterable[TopicPartition], version: int = _ASSIGNMENT_VERSION
+) -> bytes:
+    """Encode a member's assignment; in a later version than there is with a field more."""
     return b"".join(
         (
-            struct.pack(">h", _ASSIGNMENT_VERSION),
+            struct.pack(">h", version),
             encode_partitions(partitions),
             _bytes(None),  # no user data
+            _LATER_FIELD if is_later(version) else b"",
         )
     )
+
+
+def is_later(version: int) -> bool:
+    """Tell if no release of Kafka has this version yet."""
+    return version > _VERSION
+
+
+def named_version(version: int, data: bytes) -> bytes:
+    """Return these bytes under the number of another version."""
+    return struct.pack(">h", version) + data[2:]
+
+
+def version_of(data: bytes) -> int:
+    """Return the version that a subscription or an assignment names; -1: it names none."""
+    return int.from_bytes(data[:2], signed=True) if len(data) > 1 else -1
 
 
 def label_assignment(label: bytes) -> bytes:
@@ -131,7 +186,7 @@ def decode_assignment(assignment: bytes) -> tuple[TopicPartition, ...]:
         return ()
     reader = ProtocolReader(assignment)
     reader.number(">h")
-    return reader.partitions()
+    return tuple(dict.fromkeys(reader.partitions()))
 
 
 def encode_string(text: str) -> bytes:
@@ -197,3 +252,51 @@ class ProtocolReader:
             raise ValueError(f"the bytes end at {len(self._data)}, in the middle of a field")
         self._at += size
         return taken
+
+
+class _StrictReader(ProtocolReader):
+    """A reader that takes null for nothing where Kafka's consumer fails at it."""
+
+    def items(self) -> int:
+        """Read a count of elements that must be there."""
+        if (number := self.number(">i")) < 0:
+            raise ValueError("an array is null")
+        return number
+
+    def text(self) -> str:
+        """Read a string that must be there."""
+        if (text := self.string()) is None:
+            raise ValueError("a string is null")
+        return text
+
+    def partitions(self) -> tuple[TopicPartition, ...]:
+        """Read partitions by topic."""
+        partitions = []
+        for _ in range(self.items()):
+            topic = self.text()
+            partitions += [TopicPartition(topic, self.number(">i")) for _ in range(self.items())]
+        return tuple(partitions)
+
+    @property
+    def is_at_end(self) -> bool:
+        """Tell if nothing is left."""
+        return self._at >= len(self._data)
+
+
+_FieldOf = tuple[str, Callable[[_StrictReader], object]]
+"""A field's name, and what reads it."""
+
+
+def _fault(data: bytes, fields: tuple[_FieldOf, ...]) -> str:
+    """Return which of the fields after the version can't be read first; "" for none."""
+    version = version_of(data)
+    if version < 0:
+        return "no version" if len(data) < 2 else f"version {version}"
+    reader = _StrictReader(data[2:])
+    for name, read in fields:
+        is_missing = reader.is_at_end
+        try:
+            read(reader)
+        except ValueError:
+            return f"version {version} {'without' if is_missing else 'with unreadable'} {name}"
+    return ""

@@ -290,6 +290,15 @@ class Produce(Step, frozen=True):
     count: int = 5
 
 
+class JoinGuest(Step, tag="guest", frozen=True):
+    """A member of another client joins, and has partitions.
+
+    `version`: of the subscriptions and assignments that it writes; None: the newest.
+    """
+
+    version: int | None = None
+
+
 class ClearFaults(Step, tag="relent", frozen=True):
     """Let nothing go wrong any more."""
 

@@ -388,6 +388,25 @@ _MUTANTS = (
         ("CLIENT-LEADER-COOPERATIVE",),
         Conduct(rejoins_after_revoking=False),
     ),
+    # The bytes.
+    ClientMutant(
+        "omits-owned-partitions",
+        "a subscription names version 1 and ends before the owned partitions",
+        ("CLIENT-BYTES-SUBSCRIPTION",),
+        Conduct(omits_owned=True),
+    ),
+    ClientMutant(
+        "omits-user-data",
+        "an assignment ends before its user data",
+        ("CLIENT-BYTES-ASSIGNMENT",),
+        Conduct(omits_user_data=True),
+    ),
+    ClientMutant(
+        "reads-no-later-version",
+        "a subscription or assignment of a version that it doesn't know is nothing to it",
+        ("CLIENT-BYTES-READS-MEMBERS", "CLIENT-BYTES-READS-ASSIGNMENT"),
+        Conduct(reads_later_versions=False),
+    ),
     # The session.
     ClientMutant(
         "silent-while-busy",

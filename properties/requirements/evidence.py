@@ -323,7 +323,10 @@ class Evidence:
         calls = [c for c in self.of(run, SYNC, until=until) if c.went_well]
         if not calls or not isinstance(calls[-1].answer, SyncGroupResponse):
             return frozenset()
-        return frozenset((t, n) for t, n in decode_assignment(calls[-1].answer.assignment))
+        try:
+            return frozenset((t, n) for t, n in decode_assignment(calls[-1].answer.assignment))
+        except ValueError:
+            return frozenset()
 
     def records_of(self, run: ConsumerRun, since: float = 0.0) -> Iterator[tuple[float, Records]]:
         """Yield the records that a run's user received, with their times."""

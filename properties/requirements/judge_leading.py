@@ -11,8 +11,9 @@ from fencepost.model.messages.messages import JoinGroupResponse, SyncGroupReques
 from fencepost.model.messages.subscription import (
     Subscription,
     TopicPartition,
+    assignment_fault,
     decode_assignment,
-    decode_subscription,
+    readable_subscription,
 )
 from fencepost.model.table.table import Level
 from fencepost.properties.requirements.driver_messages import Assigned, Partition, Revoked
@@ -66,7 +67,7 @@ class Assignment:
 
 
 def assignments(evidence: Evidence) -> Iterator[Assignment]:
-    """Yield each assignment that a leader sent and the coordinator took."""
+    """Yield each assignment that a leader sent, members can read, and the coordinator took."""
     for run in evidence.runs:
         for join in evidence.joins_of(run):
             answer = join.answer
@@ -80,12 +81,15 @@ def assignments(evidence: Evidence) -> Iterator[Assignment]:
                 continue
             if request.generation_id != answer.generation_id:
                 continue
+            assigned = [row.assignment for row in request.assignments if row.assignment]
+            if any(map(assignment_fault, assigned)):
+                continue  # CLIENT-BYTES-ASSIGNMENT judges these, and they give nobody anything
             yield Assignment(
                 run,
                 sync.at_ms,
                 answer.protocol_name or "",
                 answer.generation_id,
-                {row.member_id: decode_subscription(row.metadata) for row in answer.members},
+                {row.member_id: readable_subscription(row.metadata) for row in answer.members},
                 {row.member_id: decode_assignment(row.assignment) for row in request.assignments},
             )
 

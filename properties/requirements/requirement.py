@@ -138,6 +138,7 @@ AREAS = {
     "REMOVED": "It lost its place",
     "RESTART": "It comes back",
     "LEADER": "It assigns for the group",
+    "BYTES": "What it writes for other members, and reads of theirs",
     "SESSION": "It shows that it lives",
     "OLD-BROKER": "A broker that knows no static members",
     "STREAMS": "Several members in one process",

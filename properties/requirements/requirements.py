@@ -5,6 +5,7 @@ from __future__ import annotations
 from fencepost.model.bad_input import BadInputError
 from fencepost.model.suggestions import did_you_mean
 from fencepost.properties.requirements import (
+    judge_bytes,
     judge_committing,
     judge_joining,
     judge_leading,
@@ -23,6 +24,7 @@ REQUIREMENTS = {
             *judge_leaving.REQUIREMENTS,
             *judge_running.REQUIREMENTS,
             *judge_leading.REQUIREMENTS,
+            *judge_bytes.REQUIREMENTS,
         ),
         key=lambda row: list(AREAS).index(row.area),
     )

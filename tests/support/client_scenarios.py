@@ -35,7 +35,12 @@ from fencepost.model.messages.messages import (
     OffsetCommitResponse,
     SyncGroupRequest,
 )
-from fencepost.model.messages.subscription import TopicPartition, decode_assignment
+from fencepost.model.messages.subscription import (
+    TopicPartition,
+    assignment_fault,
+    decode_assignment,
+    subscription_fault,
+)
 from fencepost.model.plans.steps import Commit, ResumePolling, StopPolling, Unsubscribe
 
 GROUP, TOPIC, PARTITIONS = "g", "t", 6
@@ -722,6 +727,43 @@ def what_was_given_back_is_assigned(conduct: Conduct) -> None:
     last = [request for request in asked if isinstance(request, SyncGroupRequest)][-1]
     given = [p for row in last.assignments for p in decode_assignment(row.assignment)]
     assert set(given) == all_partitions()
+
+
+# The bytes.
+
+
+@scenario("CLIENT-BYTES-SUBSCRIPTION", "CLIENT-BYTES-ASSIGNMENT")
+def what_members_write_can_be_read(conduct: Conduct) -> None:
+    for assignor in ("range", "sticky", "cooperative-sticky"):
+        sim = simulation()
+        group_of(sim, conduct, "b", assignors=(assignor,))
+        for join in joins(sim, "a"):
+            assert not any(subscription_fault(row.metadata) for row in join.protocols)
+        for each in sim.requests_of("a", "SyncGroup"):
+            assert isinstance(each.request, SyncGroupRequest)
+            assert not any(assignment_fault(row.assignment) for row in each.request.assignments)
+
+
+@scenario("CLIENT-BYTES-READS-MEMBERS")
+def a_leader_reads_members_of_other_versions(conduct: Conduct) -> None:
+    sim = simulation()
+    group_of(sim, conduct)
+    sim.start("old", settings("old", Conduct(writes_version=0)))
+    sim.start("later", settings("later", Conduct(writes_version=9)))
+    sim.run_for(12_000)
+    shared(sim, "a", "old", "later")
+    assert all(owned(sim, name) for name in ("a", "old", "later"))
+
+
+@scenario("CLIENT-BYTES-READS-ASSIGNMENT")
+def a_member_reads_assignments_of_other_versions(conduct: Conduct) -> None:
+    for version in (0, 9):
+        sim = simulation()
+        sim.start("other", settings("other", Conduct(writes_version=version)))
+        sim.run_for(4000)
+        sim.start("a", settings("a", conduct))
+        sim.run_for(12_000)
+        shared(sim, "a", "other")
 
 
 # The session.

@@ -122,8 +122,13 @@ def join(
     session: int = 6000,
     rebalance: int = 8000,
     protocol: str = "range",
+    metadata: bytes = b"",
+    others: Sequence[tuple[str, bytes]] = (),
 ) -> Call:
-    """A join.  `members`: of the answer to a leader: id, owned partitions, their generation."""
+    """A join.  `members`: of the answer to a leader: id, owned partitions, their generation.
+
+    `others`: more of them, with their metadata; `metadata`: its own.
+    """
     request = JoinGroupRequest(
         group_id="g",
         session_timeout_ms=session,
@@ -131,7 +136,7 @@ def join(
         member_id=member,
         group_instance_id=_instance(of, instance),
         protocol_type="consumer",
-        protocols=(JoinProtocol(name=protocol, metadata=b""),),
+        protocols=(JoinProtocol(name=protocol, metadata=metadata),),
     )
     rows = [
         JoinMember(
@@ -144,6 +149,7 @@ def join(
         )
         for name, owned, of_generation in members
     ]
+    rows += [JoinMember(member_id=name, metadata=written) for name, written in others]
     answer = JoinGroupResponse(
         error_code=error.value,
         generation_id=generation if error is Code.NONE else -1,
@@ -167,8 +173,13 @@ def sync(
     gets: Sequence[int] = (),
     version: int = 5,
     instance: str | None = SAME,
+    assignment: bytes | None = None,
+    gives_bytes: Sequence[tuple[str, bytes]] = (),
 ) -> Call:
-    """A sync; `gives`: member ids with their partitions; `gets`: the partitions of its answer."""
+    """A sync; `gives`: member ids with their partitions; `gets`: the partitions of its answer.
+
+    `gives_bytes`, `assignment`: more of these, as bytes.
+    """
     rows = tuple(
         SyncAssignment(
             member_id=name,
@@ -176,6 +187,7 @@ def sync(
         )
         for name, numbers in gives
     )
+    rows += tuple(SyncAssignment(member_id=name, assignment=b) for name, b in gives_bytes)
     request = SyncGroupRequest(
         group_id="g",
         generation_id=generation,
@@ -184,6 +196,7 @@ def sync(
         assignments=rows,
     )
     own = encode_assignment(TopicPartition(TOPIC, number) for number in gets)
+    own = own if assignment is None else assignment
     answer = SyncGroupResponse(error_code=error.value, assignment=own)
     return call(of, "SyncGroup", at, request, answer, version)
 

@@ -20,6 +20,7 @@ from fencepost.model.plans.steps import (
     Crash,
     ExpireSession,
     Failover,
+    JoinGuest,
     Loading,
     Produce,
     ReleaseHeld,
@@ -127,6 +128,7 @@ ScenarioStep = (
     | Unsubscribe
     | Subscribe
     | Produce
+    | JoinGuest
     | InjectFaults
     | ClearFaults
     | ReleaseHeld

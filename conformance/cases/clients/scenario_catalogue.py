@@ -12,6 +12,7 @@ from fnmatch import fnmatchcase
 
 import msgspec
 
+from fencepost.conformance.cases.clients.bytes_scenarios import BYTES
 from fencepost.conformance.cases.clients.commit_scenarios import COMMITS
 from fencepost.conformance.cases.clients.generation_scenarios import GENERATIONS
 from fencepost.conformance.cases.clients.provocation import Action, Provocation
@@ -71,6 +72,8 @@ _EITHER = (
     "CLIENT-CLOSE-IN-TIME",
     "CLIENT-SESSION-TIMEOUT",
     "CLIENT-SESSION-REBALANCE-TIMEOUT",
+    "CLIENT-BYTES-SUBSCRIPTION",
+    "CLIENT-BYTES-ASSIGNMENT",
 )
 _DYNAMIC = (
     "CLIENT-IDENTITY-DYNAMIC",
@@ -245,7 +248,13 @@ RESTART_ASSIGNORS = ("range", "roundrobin", "sticky", "cooperative")
 """Assignors of the restarts; `cooperative` is whichever cooperative one a library has."""
 
 _A, _B, _C = (("a", "i-1"), ("b", "i-2"), ("c", "i-3"))
-_LEADER = ("CLIENT-LEADER-MEMBERS", "CLIENT-LEADER-ONCE", "CLIENT-LEADER-WHOLE")
+_LEADER = (
+    "CLIENT-LEADER-MEMBERS",
+    "CLIENT-LEADER-ONCE",
+    "CLIENT-LEADER-WHOLE",
+    "CLIENT-BYTES-SUBSCRIPTION",
+    "CLIENT-BYTES-ASSIGNMENT",
+)
 
 
 def _group(*members: tuple[str, str]) -> tuple[ScenarioStep, ...]:
@@ -605,7 +614,7 @@ def _with_twins(*scenarios: Scenario) -> Iterator[Scenario]:
 
 SCENARIOS = {
     scenario.id: scenario
-    for scenario in (*_with_twins(*ORDINARY, *RESTARTS, *TROUBLE), *COMMITS, *GENERATIONS)
+    for scenario in (*_with_twins(*ORDINARY, *RESTARTS, *TROUBLE), *COMMITS, *GENERATIONS, *BYTES)
 }
 """All scenarios by id."""
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.member_bytes import STRANGE
 
 from fencepost.model.client.behaviour import ClientSettings
 from fencepost.model.client.client import ClientStep, step
@@ -111,9 +112,9 @@ def partitions(choice: int) -> tuple[TopicPartition, ...]:
 
 
 def answer_to(
-    asked: Outgoing, choice: int, code: int, highest: dict[str, int]
+    asked: Outgoing, choice: int, code: int, highest: dict[str, int], strange: bytes | None = None
 ) -> Message | ClusterResponse:
-    """Some answer of the right kind."""
+    """Some answer of the right kind; `strange`: what another member wrote."""
     message, version = asked.message, asked.version
     match asked.api, message:
         case "ApiVersions", _:
@@ -134,6 +135,7 @@ def answer_to(
             return FetchResponse(0, tuple(logs))
         case "JoinGroup", JoinGroupRequest():
             me = JoinMember(member_id="m", metadata=message.protocols[0].metadata)
+            another = () if strange is None else (JoinMember(member_id="n", metadata=strange),)
             good = code == 0
             leads = good and choice % 2 == 0
             return JoinGroupResponse(
@@ -143,10 +145,10 @@ def answer_to(
                 protocol_name=message.protocols[0].name if good else None,
                 leader="m" if leads else "somebody",
                 member_id="m",
-                members=(me,) if leads else (),
+                members=(me, *another) if leads else (),
             )
         case "SyncGroup", _:
-            assigned = encode_assignment(partitions(choice))
+            assigned = encode_assignment(partitions(choice)) if strange is None else strange
             return SyncGroupResponse(error_code=code, assignment=assigned if code == 0 else b"")
         case "Heartbeat", _:
             return HeartbeatResponse(error_code=code)
@@ -198,6 +200,7 @@ class Watched:
     owned: set[TopicPartition] = field(default_factory=set)
     waiting: int = 0
     is_over: bool = False
+    strange: bytes | None = None
 
     def give(self, given: Input) -> None:
         done = step(self.settings, self.state, given, self.now_ms)
@@ -255,7 +258,7 @@ class Watched:
         endpoints = list(self.open)
         if kind == "a" and endpoints:
             asked = self.open.pop(endpoints[choice % len(endpoints)])
-            answer = answer_to(asked, choice, code, self.highest)
+            answer = answer_to(asked, choice, code, self.highest, self.strange)
             self.now_ms += 1
             self.give(AnswerRead(asked.correlation_id, answer))
         elif kind == "l" and endpoints:
@@ -282,6 +285,17 @@ def test_at_each_step(
     watched = Watched(consumer, highest)
     watched.give(Start("a"))
     for act in acts:
+        watched.act(*act)
+
+
+@settings(max_examples=150)
+@given(SETTINGS, ACTS, STRANGE)
+def test_no_bytes_of_another_member_are_too_strange(
+    consumer: ClientSettings, acts: list[tuple[str, int, int]], strange: bytes
+) -> None:
+    watched = Watched(consumer, {}, strange=strange)
+    watched.give(Start("a"))
+    for act in (*[("a", 4, 0)] * 12, *acts):
         watched.act(*act)
 
 

@@ -5,16 +5,23 @@ import contextlib
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.member_bytes import STRANGE
 
 from fencepost.model.messages.subscription import (
     Subscription,
     TopicPartition,
+    assignment_fault,
     assignment_label,
     decode_assignment,
     decode_subscription,
     encode_assignment,
     encode_subscription,
+    is_later,
     label_assignment,
+    named_version,
+    readable_subscription,
+    subscription_fault,
+    version_of,
 )
 
 NAMES = st.text("abc.", min_size=1, max_size=4)
@@ -47,12 +54,81 @@ def test_an_assignment_is_read_as_it_was_written(partitions: tuple[TopicPartitio
     assert decode_assignment(encode_assignment(reversed(partitions))) == partitions
 
 
-@settings(max_examples=40)
-@given(st.binary(max_size=40))
+@given(STRANGE)
 def test_bytes_that_are_neither_raise_one_kind_of_error(data: bytes) -> None:
     for decode in (decode_subscription, decode_assignment):
         with contextlib.suppress(ValueError):
             decode(data)
+
+
+@settings(max_examples=300)
+@given(STRANGE)
+def test_what_has_no_fault_is_read(data: bytes) -> None:
+    if not subscription_fault(data):
+        assert readable_subscription(data) == decode_subscription(data)
+    if not assignment_fault(data):
+        decode_assignment(data)
+    assert isinstance(readable_subscription(data), Subscription)
+    assert version_of(data) >= -(2**15)
+
+
+@pytest.mark.parametrize("version", range(10))
+def test_each_version_is_written_whole(version: int) -> None:
+    """A later version than there is has a field more, which nobody reads yet."""
+    subscription = Subscription(("t",), (TopicPartition("t", 1),), 7, "r", b"x")
+    written = encode_subscription(subscription, version)
+    read = decode_subscription(written)
+    assert (version_of(written), subscription_fault(written)) == (version, "")
+    assert read.topics == ("t",)
+    assert (read == subscription) == (version >= 3)
+    assert is_later(version) == (version > 3)
+    assigned = encode_assignment(subscription.owned, version)
+    assert (assignment_fault(assigned), decode_assignment(assigned)) == ("", subscription.owned)
+    assert len(written) > len(encode_subscription(subscription, 3)) or version <= 3
+
+
+@pytest.mark.parametrize(
+    ("data", "fault"),
+    [
+        ("", "no version"),
+        ("00", "no version"),
+        ("ffff 00000000 ffffffff", "version -1"),
+        ("0000", "version 0 without topics"),
+        ("0000 ffffffff ffffffff", "version 0 with unreadable topics"),
+        ("0000 00000001 ffff ffffffff", "version 0 with unreadable topics"),
+        ("0000 00000001 0002 74ff ffffffff", "version 0 with unreadable topics"),
+        ("0000 00000001 0001 74", "version 0 without user data"),
+        ("0000 00000001 0001 74 00000009 00", "version 0 with unreadable user data"),
+        ("0001 00000001 0001 74 00000000", "version 1 without owned partitions"),
+        ("0001 00000001 0001 74 ffffffff ffffffff", "version 1 with unreadable owned partitions"),
+        ("0002 00000001 0001 74 ffffffff 00000000", "version 2 without generation"),
+        ("0003 00000001 0001 74 ffffffff 00000000 00000001", "version 3 without rack"),
+        ("0009 00000001 0001 74 ffffffff 00000000 00000001", "version 9 without rack"),
+        ("0000 00000001 0001 74 ffffffff 00", ""),
+    ],
+)
+def test_what_no_leader_of_kafkas_can_read(data: str, fault: str) -> None:
+    """The tenth is what kafka-go 0.4.51 sends (segmentio/kafka-go#1156)."""
+    assert subscription_fault(bytes.fromhex(data)) == fault
+
+
+@pytest.mark.parametrize(
+    ("data", "fault"),
+    [
+        ("", "no version"),
+        ("0001 00000000", "version 1 without user data"),
+        ("0001 ffffffff ffffffff", "version 1 with unreadable partitions"),
+        ("0001 00000000 ffffffff", ""),
+    ],
+)
+def test_what_no_member_of_kafkas_can_read(data: str, fault: str) -> None:
+    assert assignment_fault(bytes.fromhex(data)) == fault
+
+
+def test_a_leader_reads_the_topics_of_one_who_names_a_version_too_high() -> None:
+    older = encode_subscription(Subscription(("t",)), 0)
+    assert readable_subscription(named_version(1, older)) == Subscription(("t",))
+    assert readable_subscription(b"\0") == Subscription(())
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])
