@@ -175,7 +175,12 @@ UNSEEN_NEW = UNSEEN | {"fenced"}
 
 _LOADS = frozenset({MessageKind.LOADED, MessageKind.MEMBER_LOADED, MessageKind.PARTITION_LOADED})
 _OF_PARTITIONS = frozenset({MessageKind.PARTITION_LOADED, MessageKind.PARTITION_UNLOADED})
-_CHANGES = _LOADS | {MessageKind.UNLOADED, MessageKind.PARTITION_UNLOADED}
+_UNLOADS = frozenset({MessageKind.UNLOADED, MessageKind.PARTITION_UNLOADED})
+
+
+def _writer(event: CoordinatorEvent) -> tuple[str, str]:
+    """Return the broker of a line: that of its file, and the number in the line."""
+    return event.broker, coordinator_number(event.text)
 
 
 class ServerGroups:
@@ -198,8 +203,8 @@ class ServerGroups:
         self._partitions: dict[str, set[str]] = {}
         """The groups of each partition of __consumer_offsets, as far as lines name it."""
         self._partition_of: dict[str, str] = {}
-        self._homes: dict[str, tuple[str, str]] = {}
-        """The broker that loaded a partition, or a group whose partition is unknown, last."""
+        self._homes: dict[tuple[str, str], tuple[int, tuple[str, str]]] = {}
+        """Time and broker of the last load of a group, or of a partition."""
         self.own: set[str] = set()
         self.lost = 0
 
@@ -208,10 +213,14 @@ class ServerGroups:
         group = event.group
         since_ms = self._since.setdefault(event.broker, event.at_ms)
         partition = event.fields.get("partition", "")
-        if event.kind in _CHANGES and not self._is_change(event):
-            return
         if not group:
             self.lost += event.kind in {MessageKind.FENCED, MessageKind.REPLACED}
+            if event.kind is MessageKind.PARTITION_LOADED:
+                self._homes["", partition] = event.at_ms, _writer(event)
+            if event.kind is MessageKind.DELETED:
+                listed = f", {event.fields['groups']}, "
+                for name in sorted(name for name in self.analyses if f", {name}, " in listed):
+                    self._analyse(name, event)
             if event.kind in _OF_PARTITIONS:
                 for name in sorted(self._partitions.get(partition, ())):
                     self._analyse(name, event)
@@ -221,6 +230,8 @@ class ServerGroups:
                 self.own.add(group)
             return
         analysis = self.analyses.get(group)
+        if analysis is None and event.kind is MessageKind.ENDED:
+            return  # the log shows nothing else of it
         if analysis is None:
             analysis = GroupAnalysis(group, self._report.add, hears=False, since_ms=since_ms)
             self.analyses[group], self._readers[group] = analysis, ServerEvents()
@@ -230,17 +241,19 @@ class ServerGroups:
         self._report.cannot_show(group, UNSEEN_NEW if event.is_new else UNSEEN)
         self._analyse(group, event)
 
-    def _is_change(self, event: CoordinatorEvent) -> bool:
+    def _is_change(self, group: str, event: CoordinatorEvent) -> bool:
         """Return False where a broker gives up what another one has loaded before that."""
-        partition = event.fields.get("partition", "")
-        subject = partition or self._partition_of.get(event.group, event.group)
-        who = event.broker, coordinator_number(event.text)
         if event.kind in _LOADS:
-            self._homes[subject] = who
+            self._homes[group, ""] = event.at_ms, _writer(event)
+        if event.kind not in _UNLOADS:
             return True
-        return self._homes.setdefault(subject, who) == who
+        keys = (group, ""), ("", self._partition_of.get(group, ""))
+        last = max((self._homes[key] for key in keys if key in self._homes), default=None)
+        return last is None or last[1] == _writer(event)
 
     def _analyse(self, group: str, message: CoordinatorEvent) -> None:
+        if not self._is_change(group, message):
+            return
         analysis, lines = self.analyses[group], self._report.lines
         for event in self._readers[group].take(message):
             analysis.take(event)

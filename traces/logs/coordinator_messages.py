@@ -41,6 +41,8 @@ class MessageKind(Enum):
     MEMBER_LOADED = "a member was read by a new coordinator"
     UNLOADED = "a group went to another coordinator"
     PARTITION_LOADED = "a coordinator read a partition of groups"
+    DELETED = "groups were deleted"
+    ENDED = "a group without members and offsets was removed"
     PARTITION_UNLOADED = "a coordinator resigned from a partition of groups"
 
 
@@ -299,6 +301,19 @@ _PATTERNS: tuple[tuple[MessageKind, str, str], ...] = (
         rf"\[GroupId={_GROUP}\] Unloading group metadata for generation (?P<generation>-?\d+)",
     ),
     (
+        MessageKind.ENDED,
+        "transitioned to Dead",
+        rf"Group {_GROUP} transitioned to Dead in generation (?P<generation>-?\d+)",
+    ),
+    (
+        MessageKind.DELETED,
+        "The following groups were deleted",
+        (
+            rf"The following groups were deleted: (?P<groups>{_MUCH})\. A total of "
+            r"(?P<offsets>\d+) offsets were removed"
+        ),
+    ),
+    (
         MessageKind.PARTITION_LOADED,
         "Finished loading ",
         (
@@ -402,9 +417,7 @@ PASSED: tuple[tuple[str, str], ...] = (
     ("Attempt to add rejoining member", TOO_LATE),
     ("unexpected condition for Dead group", TOO_LATE),
     # Deletion
-    ("transitioned to Dead", DELETED),
     ("marked for deletion", DELETED),
-    ("The following groups were deleted", DELETED),
     # Offsets, and their partitions
     ("The following offsets of the group", OFFSETS),
     ("ffset commit", OFFSETS),

@@ -13,6 +13,7 @@ from typing import Any
 from fencepost.traces.operations.group_events import (
     Assigned,
     Begun,
+    Deleted,
     Emptied,
     Fenced,
     GroupEvent,
@@ -131,6 +132,8 @@ class GroupAnalysis:
         """Number of members of the last generation, where the source counts them."""
         self._assigned: Assigned | None = None
         """The last assignment, if no rebalance began since."""
+        self._are_all_static = False
+        """True if no member was dynamic at the last assignment, as the source counts them."""
         self._unseen: list[Begun] = []
         """For each member that the source doesn't name the generation in which it was at first."""
 
@@ -155,8 +158,9 @@ class GroupAnalysis:
         self._taken += 1
         if self._taken % _PURGE_EVERY == 0:
             self._purge(event.done_ms)
-        if self._failovers.is_away and not isinstance(event, Unloaded):
-            self._load(event if isinstance(event, Loaded | MemberLoaded) else _load_before(event))
+        if self._failovers.is_away and not isinstance(event, Unloaded | Loaded | MemberLoaded):
+            self._failovers.end()  # no line shows when it was read
+            self._start.at_ms = event.at_ms
         match event:
             case Heard():
                 self._heard(event)
@@ -188,9 +192,13 @@ class GroupAnalysis:
                 self._begun(event)
             case Assigned():
                 self._assigned = event
+                self._are_all_static = event.dynamic == 0
                 self._rebalances.note_assignment(event.generation, event.done_ms)
             case Emptied():
                 self._emptied(event)
+            case Deleted():
+                self._empty.delete(event.at_ms, event.place)
+                self._clear()
             case Loaded():
                 self._load(event)
             case MemberLoaded():
@@ -208,7 +216,8 @@ class GroupAnalysis:
         self._expire_names(now_ms)
         self._failovers.purge(now_ms)
         self._deployments.purge(now_ms, self._rebalances.first_open_ms)
-        self._matcher.purge(now_ms)
+        # The last rebalance is not judged before the next one begins, hours later maybe.
+        self._matcher.purge(min(now_ms, self._rebalances.first_open_ms or now_ms))
 
     def end(self, now_ms: int) -> None:
         """End the group, or the log."""
@@ -348,6 +357,8 @@ class GroupAnalysis:
         known = self._roster.members.get(event.member_id)
         if known is not None:
             return known
+        if event.instance_id is not None:
+            self._note_static(event.instance_id)
         member = LogMember.of(event, begins=True, heard_ms=event.at_ms)
         member.session_ms, member.rebalance_ms = event.session_ms, event.rebalance_ms or 0
         if not member.member_id:
@@ -366,8 +377,18 @@ class GroupAnalysis:
         else:
             self._deployments.name_arrival(member.member_id)
         self._roster.add(member)
-        self._matcher.add_arrival(came)
+        self._note_came(came)
         return member
+
+    def _note_came(self, came: Arrival) -> None:
+        self._matcher.add_arrival(came)
+        self._returns.note_arrival(came)
+
+    def _note_static(self, instance_id: str) -> None:
+        """Note that an instance id exists: members that expired under its name had it."""
+        for gone in self._matcher.unknown_before(instance_id):
+            gone.member.become_static(instance_id)
+            self._lines.end(gone.member, gone.end, gone.at_ms, None)
 
     def _join(self, event: Joined, sent_id: str) -> None:
         """Take a join with its request and answer."""
@@ -467,7 +488,7 @@ class GroupAnalysis:
         self._roster.add(member)
         if fresh:
             row = (member.process, member.instance_id, member.from_ms)
-            self._matcher.add_arrival(Arrival(*row, new_id=member.member_id))
+            self._note_came(Arrival(*row, new_id=member.member_id))
 
     def _take_over(self, member: LogMember) -> None:
         """Remove the member that held its instance id until now."""
@@ -553,6 +574,10 @@ class GroupAnalysis:
         last = self._rebalances.last_gone
         self._rebalances.empty(event.at_ms, event.place, size, known=known)
         self._empty.begin(event.at_ms, event.place, last)
+        self._clear()
+
+    def _clear(self) -> None:
+        """Forget the group: it has no member."""
         self._rebalances.forget()
         self._unseen.clear()
         for member in list(self._roster.members.values()):
@@ -571,6 +596,9 @@ class GroupAnalysis:
         if member is None and holder is not None and not member_id:
             return holder
         if member is not None:
+            if instance_id is not None and member.instance_id is None and not member.begins:
+                member.become_static(instance_id)
+                self._roster.add(member)
             return member
         if holder is not None:
             self._remove(holder, End.UNKNOWN, None)
@@ -668,6 +696,8 @@ class GroupAnalysis:
         gone = self._gone_before_load(event.member_id)
         if gone is None:
             member = self._known(event.member_id, event, None, event.process)
+            if self._are_all_static and not member.begins and member.instance_id is None:
+                member.become_static(event.process.client_id)
             how = (event.end, event.at_ms, None, event.place)
             gone = self._remove(member, *how, heard_ms=self._heard_before(event, member))
         else:
@@ -714,7 +744,7 @@ class GroupAnalysis:
         is_known = any(came.member_id == member_id for came in self._matcher.arrivals)
         if is_known or silent_ms < member.session_ms:
             return
-        self._matcher.add_arrival(Arrival(process, member.instance_id, event.at_ms, member_id))
+        self._note_came(Arrival(process, member.instance_id, event.at_ms, member_id))
         row = (member.instance_id, member_id, process, event.at_ms, silent_ms, member.session_ms)
         self._emit(ThrownOut(self.group, *row, event.place))
 
@@ -764,8 +794,3 @@ class GroupAnalysis:
         self._rebalances.take_back(gone)
         self._deployments.remove_departure(gone.who, gone.at_ms)
         self._roster.add(gone.member)
-
-
-def _load_before(event: GroupEvent) -> Loaded:
-    """Return the load before an event of a group that had been given up."""
-    return Loaded(event.at_ms, event.done_ms, event.place)

@@ -243,5 +243,10 @@ class Assigned(GroupEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class Deleted(GroupEvent):
+    """Somebody deleted the group, which had no members, with its offsets."""
+
+
+@dataclass(frozen=True, slots=True)
 class Emptied(GroupEvent):
     """The group has no member any more."""

@@ -37,7 +37,15 @@ def at_end(report: OperatorReport) -> Iterator[str]:
     rebalancing = [f"{quoted(group)} (since {at(ms)})" for ms, group in open_]
     if rebalancing:
         yield f"Still rebalancing at the end of the log: {some(rebalancing)}."
-    if empty := [quoted(group) for group, f in figures if f.is_empty and f.lost is None]:
+    deleted = [
+        f.empty for _, f in figures if f.empty is not None and f.empty.deleted_ms is not None
+    ]
+    if deleted:
+        names = [f"{quoted(row.group)} (at {at(row.deleted_ms or 0)})" for row in deleted]
+        yield f"Deleted, and not used since: {some(names)}."
+    gone = {row.group for row in deleted}
+    empty = [quoted(g) for g, f in figures if f.is_empty and f.lost is None and g not in gone]
+    if empty:
         yield f"Without a member at the end of the log: {some(empty)}."
 
 
@@ -159,7 +167,11 @@ def _how(rows: Sequence[EmptySpan]) -> str:
     if _not_polled(rows):
         return "; the last member left, since it was not polled"
     ways = {_HOW.get(row.end, "") for row in rows}
-    return f"; {way}" if len(ways) == 1 and (way := ways.pop()) else ""
+    how = f"; {way}" if len(ways) == 1 and (way := ways.pop()) else ""
+    deleted = [row.deleted_ms for row in rows if row.deleted_ms is not None]
+    if deleted:
+        how += f"; deleted at {at(deleted[0])}" if len(rows) == 1 else "; deleted meanwhile"
+    return how
 
 
 def expirations(report: OperatorReport) -> Iterator[str]:
@@ -338,7 +350,7 @@ def _changed(rows: Sequence[Failover]) -> str:
     """Describe how the coordinator of some groups changed at one time."""
     away = [row for row in rows if row.away_ms is not None]
     if lost := [row for row in rows if not row.is_loaded]:
-        return f"resigned at {at(lost[0].at_ms)}, and the log doesn't show what came after"
+        return f"resigned at {at(lost[0].at_ms)}, and the log doesn't show which one came after"
     if not away:
         return f"changed or started again at {at(rows[0].at_ms)}"
     from_ms, until_ms = min(row.unloaded_ms or 0 for row in away), max(row.at_ms for row in away)

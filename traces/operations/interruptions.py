@@ -46,6 +46,12 @@ class EmptyTimes:
             how = (last.end, *who, last.is_poll_timeout)
         self.open = EmptySpan(self.group, at_ms, None, *how, place)
 
+    def delete(self, at_ms: int, place: str) -> None:
+        """Note that the group was deleted: it had no member then, at the latest."""
+        self.begin(at_ms, place, None)
+        if self.open is not None:
+            self.open = msgspec.structs.replace(self.open, deleted_ms=at_ms)
+
     def end(self, at_ms: int) -> None:
         """Note a member, or that one joins."""
         span, self.open = self.open, None

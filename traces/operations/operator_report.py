@@ -55,6 +55,8 @@ BUCKETS_MS = (100, 500, 1_000, 5_000, 10_000, 30_000, 60_000, 300_000)
 class GroupFigures:
     """The figures of one group.
 
+    `late`: rebalances that only a session of unknown length would have avoided, by remedy;
+    `cut`: those that were not over when the log ended;
     `durations`: rebalances by the first of `BUCKETS_MS` that isn't less (None: longer than all);
     `failed`: those that another one followed before a member had its assignment; `fenced`: living
     processes that lost their instance id; `thrown_out`: living processes whose session expired;
@@ -72,6 +74,8 @@ class GroupFigures:
 
     causes: Counter[Cause] = field(default_factory=Counter)
     remedies: Counter[Remedy] = field(default_factory=Counter)
+    late: Counter[Remedy] = field(default_factory=Counter)
+    cut: int = 0
     durations: Counter[int | None] = field(default_factory=Counter)
     total_ms: int = 0
     failed: int = 0
@@ -126,6 +130,8 @@ class GroupFigures:
             case Rebalance():
                 self.causes[row.cause] += 1
                 self.remedies[row.remedy] += 1
+                self.late[row.remedy] += row.is_late
+                self.cut += row.is_cut
                 if row.duration_ms is None:
                     self.failed += not (row.is_cut or row.is_emptying)
                     return
@@ -419,6 +425,11 @@ class OperatorReport:
     def avoidable(self) -> int:
         """Number of rebalances that another setting would have avoided."""
         return sum(self.remedies[remedy] for remedy in AVOIDING)
+
+    @property
+    def late(self) -> Counter[Remedy]:
+        """The numbers of rebalances that only a session of unknown length would have avoided."""
+        return sum((figures.late for figures in self.figures.values()), Counter[Remedy]())
 
     def note(self, row: Row) -> None:
         """Count a row in the figures and the problems, without keeping it."""

@@ -213,6 +213,14 @@ class Rebalance(RowPart, frozen=True):
     is_cut: bool = False
 
     @property
+    def is_late(self) -> bool:
+        """True if only a session that outlasts a silence of unknown length would have avoided it.
+
+        A member expired and came back; its process may have lived.
+        """
+        return self.remedy in OF_SESSIONS and self.away_ms is None and bool(self.expired_ms)
+
+    @property
     def is_emptying(self) -> bool:
         """True if the group had no member after it."""
         return self.members_after == 0
@@ -369,7 +377,7 @@ class EmptySpan(RowPart, frozen=True):
 
     `until_ms` is None if there is no join until the log ends.  `end`: how the last member went,
     with its `process` and `instance_id`, None where the log doesn't show it; `is_poll_timeout`: its
-    living process did not call poll().
+    living process did not call poll().  `deleted_ms`: somebody deleted the group then.
     """
 
     group: str
@@ -380,10 +388,13 @@ class EmptySpan(RowPart, frozen=True):
     process: Process | None
     is_poll_timeout: bool
     place: str
+    deleted_ms: int | None = None
 
     @property
     def is_lost(self) -> bool:
-        """True if nobody stopped the last member, and none came since."""
+        """True if nobody stopped the last member, none came since, and the group is wanted."""
+        if self.deleted_ms is not None:
+            return False
         return self.until_ms is None and (self.end in UNWANTED or self.is_poll_timeout)
 
     @property

@@ -133,10 +133,12 @@ def _cost_text(report: OperatorReport) -> str:
         parts.append(f"{times(restarts, 'restart')}{whose} cost {times(cost, 'rebalance')}")
         if whose:
             parts[-1] += " (they can't be static members: see scheduled.rebalance.max.delay.ms)"
-    if avoidable := report.avoidable - len(_late(report)):
+    late = report.late.total()
+    if avoidable := report.avoidable - late:
         be = "was" if avoidable == 1 else "were"
+        more = f" and {late:,} more perhaps" if late else ""
         parts.append(
-            f"{avoidable:,} of {times(report.rebalances.count, 'rebalance')} {be} avoidable"
+            f"{avoidable:,} of {times(report.rebalances.count, 'rebalance')} {be} avoidable{more}"
         )
     return ", ".join(parts)
 
@@ -182,10 +184,11 @@ def covered(report: OperatorReport) -> Iterator[str]:
 
 def _of_these(report: OperatorReport) -> str:
     """Format how rebalances ended, unless each gave its members a generation."""
-    cut_off = [row.group for row in report.rebalances.rows if row.is_cut]
-    cut_count = sum(report.figures[group].rebalancing_ms is not None for group in cut_off)
-    waiting = len(cut_off) - cut_count
-    ended = report.rebalances.count - report.emptying - len(cut_off)
+    figures = report.figures.values()
+    cut_off = sum(f.cut for f in figures)
+    cut_count = sum(f.cut for f in figures if f.rebalancing_ms is not None)
+    waiting = cut_off - cut_count
+    ended = report.rebalances.count - report.emptying - cut_off
     parts = [f"{ended:,} gave members a generation"] if ended else []
     if report.emptying:
         parts.append(f"{report.emptying:,} left a group empty")
@@ -262,7 +265,8 @@ def _by_group(report: OperatorReport) -> Iterator[str]:
 def group_line(report: OperatorReport, group: str, total: int, causes_text: str) -> str:
     """Return the line about a group's rebalances; the arguments are as in `causes_by_group`."""
     figures = report.figures[group]
-    helped = [f"{r.value} {figures.remedies[r]:,}" for r in AVOIDING if figures.remedies[r]]
+    counts = _by_setting(figures.remedies, figures.late)
+    helped = [f"{name} {count:,}" for name, count in counts if count]
     avoided = f"; avoided by {', '.join(helped)}" if helped else ""
     return f"{quoted(group)}: {total:,} ({causes_text}){_took(figures)}{avoided}"
 
@@ -278,11 +282,7 @@ def _took(figures: GroupFigures) -> str:
 
 def _helped(report: OperatorReport) -> Iterator[str]:
     """Yield the remedies: static membership alone is none for members that outlive no session."""
-    counts = {remedy.value: report.remedies[remedy] for remedy in AVOIDING}
-    late = len(_late(report))
-    counts[Remedy.STATIC.value] -= late
-    counts[f"{Remedy.STATIC.value} with a longer session timeout"] = late
-    helped = [(name, count) for name, count in counts.items() if count]
+    helped = [each for each in _by_setting(report.remedies, report.late) if each[1]]
     if not helped:
         return
     is_all = report.avoidable == report.rebalances.count
@@ -290,16 +290,18 @@ def _helped(report: OperatorReport) -> Iterator[str]:
     if is_all and len(helped) == 1:
         yield f"What would have avoided {which}: {helped[0][0]}."
     else:
-        yield f"What would have avoided {which}: {', '.join(f'{n} {c:,}' for n, c in helped)}."
+        names = ", ".join(f"{name} {count:,}" for name, count in helped)
+        of_all = f"{report.avoidable:,} of {report.rebalances.count:,}"
+        together = f" (together {of_all})" if len(helped) > 1 and not is_all else ""
+        yield f"What would have avoided {which}: {names}{together}."
 
 
-def _late(report: OperatorReport) -> list[int]:
-    """Return the absences, in ms, of expired dynamic members that a longer session would cover."""
-    return [
-        row.expired_ms
-        for row in report.rebalances.rows
-        if row.remedy is Remedy.STATIC and row.away_ms is None and row.expired_ms
-    ]
+def _by_setting(remedies: Counter[Remedy], late: Counter[Remedy]) -> Iterator[tuple[str, int]]:
+    """Yield each setting with the number of rebalances that it would have avoided, each once."""
+    for remedy in AVOIDING:
+        needs_both = late[remedy] if remedy is Remedy.STATIC else 0
+        yield remedy.value, remedies[remedy] - needs_both
+    yield f"{Remedy.STATIC.value} with a longer session timeout", late[Remedy.STATIC]
 
 
 def _sessions(report: OperatorReport) -> Iterator[str]:
@@ -340,14 +342,17 @@ def _of_expired(report: OperatorReport) -> Iterator[str]:
         for row in report.rebalances.rows
         if row.remedy in OF_SESSIONS and row.expired_ms is not None
     ]
-    late = [row.expired_ms or 0 for row in rows if row.away_ms is None and row.expired_ms]
+    late = [row.expired_ms or 0 for row in rows if row.is_late]
     if late:
-        who = "is of a member" if len(late) == 1 else "are of members"
+        count = report.late.total()
+        is_dynamic = report.late[Remedy.STATIC] > 0
+        alone = "; static membership alone doesn't avoid it" if is_dynamic else ""
+        who = "is of a member" if count == 1 else "are of members"
         yield (
-            f"{len(late):,} of these {who} that expired and came back up to {short(max(late))} "
+            f"{count:,} of these {who} that expired and came back up to {short(max(late))} "
             "later. That takes a session.timeout.ms longer than the silence (today's session) and "
-            "this absence together; static membership alone doesn't avoid it. This log doesn't "
-            "show if the process lived: then find out why it was silent."
+            f"this absence together{alone}. This log doesn't show if the process lived: then find "
+            "out why it was silent."
         )
     waits = [row for row in rows if row.expired_ms == 0 and row.duration_ms is not None]
     if waits:

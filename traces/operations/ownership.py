@@ -84,6 +84,10 @@ class LogMember:
         made.address, made.connection = event.sender.address, event.sender.connection
         return made
 
+    def become_static(self, instance_id: str) -> None:
+        """Note that a member that the log didn't show as static is so: its process has no name."""
+        self.instance_id, self.process = instance_id, Process(self.member_id, "")
+
     @property
     def deadline_ms(self) -> int | None:
         """End of its session without a further request; None where its timeout is unknown."""

@@ -13,7 +13,7 @@ instance id.  The cost of a member that doesn't come back is no deployment's.
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from fencepost.traces.operations.operator_rows import Deployment, End, Process, Row
@@ -137,6 +137,17 @@ class RestartMatcher:
         if len(self._pairs) > _MOST_DEPARTURES:
             self._pairs.clear()
 
+    def unknown_before(self, instance_id: str) -> Iterator[Departure]:
+        """Yield members of which only the ends are in the log, named like an instance id.
+
+        The kind of such a member is not in the lines about its end.
+        """
+        for gone in self.departures:
+            member = gone.member
+            is_unknown = gone.end is End.EXPIRED and not member.begins
+            if is_unknown and member.instance_id is None and gone.who == instance_id:
+                yield gone
+
     def left_after(self, member_id: str, arrived_ms: int) -> bool:
         """Return True if a member went after, or just before, a request of its own arrived."""
         recent = (gone for gone in self.departures if gone.at_ms + _LATE_MS >= arrived_ms)
@@ -160,6 +171,17 @@ class RestartMatcher:
         since, until = gone.heard_ms, gone.at_ms + PATIENCE_MS
         fits = (c for c in self.arrivals if since < c.at_ms <= until and self._matches(gone, c))
         return min(fits, key=lambda came: (came.member_id is None, came.at_ms), default=None)
+
+    def later_return_of(self, gone: Departure) -> Arrival | None:
+        """Find the return of a member that was away for longer than related events are."""
+        since_ms = gone.at_ms + PATIENCE_MS
+        later = (c for c in self.arrivals if c.at_ms > since_ms)
+        return next((came for came in later if self._matches(gone, came)), None)
+
+    def may_be_later(self, gone: Departure) -> bool:
+        """Return True if a member that came long after may be the same, by its client id."""
+        since_ms = gone.at_ms + PATIENCE_MS
+        return any(c.at_ms > since_ms and _may_match(gone, c) for c in self.arrivals)
 
     def next_of(self, gone: Departure) -> Arrival | None:
         """Find the next arrival with the client id of a process that surely lives.

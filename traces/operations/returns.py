@@ -15,6 +15,7 @@ from fencepost.traces.operations.ownership import PATIENCE_MS
 from fencepost.traces.operations.restarts import Arrival, Departure, RestartMatcher
 
 _RESTARTED = 1000
+_MOST_WAITING = 10_000
 
 
 class Returns:
@@ -33,6 +34,8 @@ class Returns:
         self._restarted: deque[str] = deque(maxlen=_RESTARTED)
         """The member ids of which a restart was counted: going and coming may be two rebalances."""
         self._expired: deque[Departure] = deque()
+        self._waiting: dict[str, list[Departure]] = {}
+        """Members that were not back within the time of related events, by name."""
         self._poll_timeouts: deque[tuple[Departure, int | None]] = deque()
         """Departures, the latter with max.poll.interval.ms, whose return may still come."""
 
@@ -43,6 +46,28 @@ class Returns:
     def add_poll_timeout(self, gone: Departure, interval_ms: int | None) -> None:
         """Add a member that was not polled; `interval_ms`: its max.poll.interval.ms if known."""
         self._poll_timeouts.append((gone, interval_ms))
+
+    def note_arrival(self, came: Arrival) -> None:
+        """Note a process that came: those that went long before may be back."""
+        name = came.instance_id or came.process.client_id
+        if name not in self._waiting:
+            return
+        waiting, self._waiting[name] = self._waiting.pop(name), []
+        for gone in waiting:
+            old = gone.member
+            is_other = came.member_id not in {None, old.member_id}
+            if is_other or old.instance_id != came.instance_id:
+                self._waiting[name].append(gone)
+                continue
+            same_host = old.process.host and old.process == came.process
+            if old.instance_id is not None or came.member_id or gone.alone or same_host:
+                self._emit_expiry(gone, came, is_unclear=False)
+            elif old.process.host and came.process.host:
+                self._waiting[name].append(gone)
+            else:
+                self._emit_expiry(gone, None, is_unclear=True)
+        if not self._waiting[name]:
+            del self._waiting[name]
 
     def take_back(self, left: Left) -> Departure | None:
         """Forget that a dynamic member was dropped if the line of its leave was written late."""
@@ -73,32 +98,49 @@ class Returns:
         """Emit the departures whose return no later event can show; None: there is none."""
         while self._expired and _is_old(self._expired[0], now_ms):
             gone = self._expired.popleft()
-            member, came = gone.member, self._matcher.return_of(gone)
-            unclear = came is None and self._matcher.is_unclear(gone, None)
-            lived = came is not None and came.member_id is not None if self._hears else None
-            self._emit(
-                Expiration(
-                    self._group,
-                    member.instance_id,
-                    member.member_id,
-                    member.process,
-                    gone.end,
-                    gone.at_ms,
-                    member.from_ms if member.begins else None,
-                    gone.assigned_ms,
-                    None if came is None else came.at_ms,
-                    unclear,
-                    lived,
-                    gone.place,
-                    gone.loaded_ms,
-                )
-            )
+            matcher, came = self._matcher, self._matcher.return_of(gone)
+            is_unclear = came is None and matcher.is_unclear(gone, None)
+            if came is None and not is_unclear:
+                came = matcher.later_return_of(gone)
+                is_unclear = came is None and matcher.may_be_later(gone)
+            if came is None and not is_unclear and self._may_wait(now_ms):
+                self._waiting.setdefault(gone.who, []).append(gone)
+            else:
+                self._emit_expiry(gone, came, is_unclear=is_unclear)
+        if now_ms is None:
+            for gone in (gone for each in self._waiting.values() for gone in each):
+                self._emit_expiry(gone, None, is_unclear=False)
+            self._waiting.clear()
         while self._poll_timeouts and _is_old(self._poll_timeouts[0][0], now_ms):
             gone, interval_ms = self._poll_timeouts.popleft()
             came = self._matcher.return_of(gone) or self._matcher.next_of(gone)
             late_ms = None if came is None else came.at_ms - gone.at_ms
             who = (gone.member.instance_id, gone.member.process, gone.at_ms, gone.place)
             self._emit(PollTimeout(self._group, *who, interval_ms, late_ms))
+
+    def _may_wait(self, now_ms: int | None) -> bool:
+        return now_ms is not None and len(self._waiting) < _MOST_WAITING
+
+    def _emit_expiry(self, gone: Departure, came: Arrival | None, *, is_unclear: bool) -> None:
+        member = gone.member
+        lived = came is not None and came.member_id is not None if self._hears else None
+        self._emit(
+            Expiration(
+                self._group,
+                member.instance_id,
+                member.member_id,
+                member.process,
+                gone.end,
+                gone.at_ms,
+                member.from_ms if member.begins else None,
+                gone.assigned_ms,
+                None if came is None else came.at_ms,
+                is_unclear,
+                lived,
+                gone.place,
+                gone.loaded_ms,
+            )
+        )
 
 
 def _is_old(gone: Departure, now_ms: int | None) -> bool:

@@ -15,6 +15,7 @@ from fencepost.traces.logs.server_log import CoordinatorEvent
 from fencepost.traces.operations.group_events import (
     Assigned,
     Begun,
+    Deleted,
     Emptied,
     Fenced,
     GroupEvent,
@@ -34,6 +35,11 @@ from fencepost.traces.operations.group_events import (
 from fencepost.traces.operations.operator_rows import ADMINISTRATOR, Cause, End, Process
 
 _UUID = re.compile(r"-[A-Za-z0-9_-]{22}$|-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
+_INSTANCE = re.compile(
+    r" with group instance ?id (?:Some\((?P<some>.+?)\)|(?!None\b|null\b)(?P<plain>.+?))"
+    r"\.?(?:;|$| \()"
+)
+"""The instance id in the reason of a rebalance: without one, None or null, by the coordinator."""
 _NOT_STORED = r"^[Ee]rror (?:\S+ )?when storing group assignment"
 _REASONS: tuple[tuple[re.Pattern[str], Cause], ...] = tuple(
     (re.compile(pattern), cause)
@@ -164,6 +170,9 @@ class ServerEvents:
             case MessageKind.DROPPED:
                 for gone_id in ids_in(message.fields.get("members", "")):
                     yield Removed(*at, gone_id, process_of(gone_id, None), End.DROPPED)
+            case MessageKind.DELETED:
+                self._named = None
+                yield Deleted(*at)
             case MessageKind.LOADED | MessageKind.PARTITION_LOADED:
                 self._named = None
                 yield Loaded(*at, message.generation)
@@ -177,9 +186,8 @@ class ServerEvents:
         reason = message.fields["reason"]
         cause, who = stated_cause(reason)
         self._named = tuple(ids_in(who)) if cause is Cause.LEAVE else None
-        instance_id = None
-        if cause is Cause.NEW_MEMBER and "Some(" in reason:
-            instance_id = reason.partition("Some(")[2].partition(")")[0]
+        named = _INSTANCE.search(reason) if cause is Cause.NEW_MEMBER else None
+        instance_id = None if named is None else named["some"] or named["plain"]
         process = process_of(who, instance_id) if who else None
         at = (message.at_ms, message.at_ms, message.place)
         client_reason = message.fields.get("statement", "")

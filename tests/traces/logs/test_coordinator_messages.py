@@ -108,6 +108,22 @@ READ: tuple[tuple[str, MessageKind, str], ...] = (
             "__consumer_offsets-7 in 12 milliseconds."
         ),
     ),
+    ("1.0", K.ENDED, "Group g transitioned to Dead in generation 6"),
+    (
+        "1.1",
+        K.DELETED,
+        "The following groups were deleted: x, y. A total of 3 offsets were removed",
+    ),
+    (
+        "1.0",
+        K.PARTITION_UNLOADED,
+        "Scheduling unloading of offsets and group metadata from __consumer_offsets-7",
+    ),
+    (
+        "3.7+new",
+        K.PARTITION_UNLOADED,
+        "Finished unloading metadata for __consumer_offsets-7 with epoch OptionalInt[2].",
+    ),
     ("2.8", K.PARTITION_UNLOADED, "Resigned as the group coordinator for partition 7 in epoch 2"),
     (
         "2.2",
@@ -386,7 +402,6 @@ PASSED = (
         TOO_LATE,
         ("Attempt to add rejoining member m-1 of group g in unexpected group state Dead"),
     ),
-    ("1.0", DELETED, "Group g transitioned to Dead in generation 6"),
     (
         "1.0",
         DELETED,
@@ -395,7 +410,6 @@ PASSED = (
             "__consumer_offsets-7."
         ),
     ),
-    ("1.1", DELETED, "The following groups were deleted: g. A total of 3 offsets were removed."),
     (
         "2.4",
         OFFSETS,
