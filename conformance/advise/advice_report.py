@@ -95,6 +95,7 @@ def head_words(advice: Advice, log: LogFacts | None) -> Iterator[str]:
         yield from problem_words(log)
     if advice.conflict:
         yield f"{advice.conflict[0].upper()}{advice.conflict[1:]}."
+    yield from _choice(advice, log)
     today, advised = advice.today, advice.advised
     if advised.lost_s <= today.lost_s:
         return
@@ -108,6 +109,42 @@ def head_words(advice: Advice, log: LogFacts | None) -> Iterator[str]:
             f"It doesn't pay: of what may be advised it loses least, and more than what is "
             f"compared with, {setting_words(today)}."
         )
+
+
+def _choice(advice: Advice, log: LogFacts | None) -> Iterator[str]:
+    """Write the choice of static or dynamic members, with the price of either in a week."""
+    best = advice.advised
+    other = _alternative(advice, log)
+    if other is None:
+        return
+    word, against = ("static", "dynamic") if best.is_static else ("dynamic", "static")
+    is_known = "is_static" in (log.facts if log is not None else {})
+    stays = is_known and best.is_static == advice.today.is_static
+    price = f"{_sum(best.lost_s)} a week ({setting_words(best)})"
+    instead = f"{_sum(other.lost_s)} with {against} ones ({setting_words(other)})"
+    rates = f"{best.week.rebalances:,.1f} and {other.week.rebalances:,.1f}"
+    yield f"{'Stay with' if stays else 'Choose'} {word} members: {price}, against {instead}."
+    if not best.is_static and other.week.rebalances < best.week.rebalances:
+        yield (
+            f"Choose static ones only if rebalances hurt more than partitions that wait: {rates} "
+            "rebalances a week."
+        )
+
+
+def _alternative(advice: Advice, log: LogFacts | None) -> SettingCost | None:
+    """Return the best setting with the other membership, None where it may not be advised.
+
+    Of static members one whose session is longer than a restart: shorter ones save no rebalance.
+    """
+    if advice.advised.is_static:
+        return next((each for each in advice.best if not each.is_static), None)
+    static = next((each for each in advice.best if each.is_static), None)
+    needed_ms = None if log is None else log.needed_ms
+    if static is None or needed_ms is None or needed_ms / 1000 <= advice.known.heartbeat_s:
+        return static if advice.enough is None else advice.enough
+    forms = [form for form in advice.known.forms if form.is_static]
+    costs = [setting_cost(advice.known, form, needed_ms / 1000) for form in forms]
+    return min(costs, key=lambda cost: cost.lost_s, default=None)
 
 
 def _why_not(advice: Advice, session_s: float) -> str:
@@ -405,6 +442,8 @@ def log_words(advice: Advice, log: LogFacts) -> Iterator[str]:
 def _library_words(library: ClientLibrary) -> Iterator[str]:
     """Name the client library, and tell why its strategy is kept."""
     yield f"Its clients are of {library.name}, as their client ids or assignors show."
+    if not library.has_static:
+        yield without_static(library)
     if library.keeps:
         yield f"The strategy is kept: {library.name} {library.keeps} (--only)."
 
@@ -438,8 +477,6 @@ def audit_words(advice: Advice, log: LogFacts | None) -> Iterator[str]:
             f"{_cost_of_audit(advice, needed_ms)}; what is advised avoids {avoided}, and loses "
             f"{_sum(best.lost_s)}."
         )
-        if log.library is not None and not log.library.has_static:
-            yield without_static(log.library)
     elif avoided < log.saved:
         yield (
             f"fencepost audit says that static membership would have avoided {log.saved} of "

@@ -39,6 +39,10 @@ class AdviceError(BadInputError):
     """No advice can be given.  `str()` names the value and the remedy."""
 
 
+class NoAdviceError(AdviceError):
+    """A log is read, and shows too little for advice.  `str()` tells what it shows instead."""
+
+
 @dataclass(frozen=True, slots=True)
 class Form:
     """A form of members: static or dynamic, eager or cooperative."""

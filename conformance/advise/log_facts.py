@@ -12,7 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fencepost.conformance.advise.known_facts import BOTH, WEEK_S, AdviceError, Form
+from fencepost.conformance.advise.known_facts import (
+    BOTH,
+    WEEK_S,
+    AdviceError,
+    Form,
+    NoAdviceError,
+)
 from fencepost.conformance.simulate.deployment_scenario import strategy_of
 from fencepost.model.assignors.assignors import ASSIGNORS
 from fencepost.model.history.words import plural
@@ -243,14 +249,14 @@ def _refuse_connect(report: Report, at_end: Report | None) -> None:
 
 
 def facts_of(log: LogFacts | None, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Join the facts of options, which go first, and of a log.  Raises AdviceError."""
+    """Join the facts of options, which go first, and of a log.  Raises NoAdviceError."""
     facts = {**(log.facts if log else {}), **options}
     if log is None:
         return facts
     if limits := _limits(log, options.get("only") or ()):
         facts["only"] = limits
     if "restart_s" not in facts:
-        raise AdviceError(" ".join(_instead_of_restarts(log)))
+        raise NoAdviceError(" ".join(_instead_of_restarts(log)))
     return facts
 
 
@@ -369,8 +375,25 @@ def _thinned(restarts_s: Sequence[float]) -> list[float]:
 def _only_group(report: Report) -> str:
     names = _names(report)
     if len(names) != 1:
-        raise AdviceError(f"which group? Give --group; the log has {_groups(report)}")
+        raise AdviceError(
+            f"which group? Give --group; the log has {_groups(report)}{_notable(report)}"
+        )
     return names[0]
+
+
+def _notable(report: Report) -> str:
+    """Name the groups that have a problem, and those that have restarts, on which advice rests."""
+    restarts = report.get("restarts", {"rows": ()})["rows"]
+    parts = []
+    for sign, rows in (
+        ("a problem", report.get("problems", ())),
+        ("restarts with their length", restarts),
+    ):
+        names = sorted({row["group"] for row in rows})
+        if names:
+            be = "has" if len(names) == 1 else "have"
+            parts.append(f"{_few(names)} {be} {sign}")
+    return f" ({'; '.join(parts)})" if parts else ""
 
 
 def _names(report: Report) -> list[str]:
@@ -384,5 +407,10 @@ def _groups(report: Report) -> str:
     names = _names(report)
     if not names:
         return "none that rebalances"
+    return _few(names)
+
+
+def _few(names: Sequence[str]) -> str:
+    """List names, the first of many."""
     more = f" and {len(names) - 12} more" if len(names) > 12 else ""
     return ", ".join(names[:12]) + more

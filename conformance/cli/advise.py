@@ -11,7 +11,12 @@ import click
 from fencepost.conformance.advise.advice import advice_for
 from fencepost.conformance.advise.advice_document import advice_document
 from fencepost.conformance.advise.advice_report import print_advice, write_advice
-from fencepost.conformance.advise.known_facts import FACTS, AdviceError, known_group
+from fencepost.conformance.advise.known_facts import (
+    FACTS,
+    AdviceError,
+    NoAdviceError,
+    known_group,
+)
 from fencepost.conformance.advise.log_facts import facts_of, log_facts, read_reports
 from fencepost.conformance.cli.cli import exit_codes
 from fencepost.conformance.cli.options.common_options import (
@@ -31,7 +36,10 @@ from fencepost.conformance.cli.options.log_options import (
 from fencepost.model.history.words import plural
 
 
-@click.command("advise", epilog=exit_codes())
+@click.command(
+    "advise",
+    epilog=exit_codes(unknown="the log shows no restart with its length, so nothing is advised"),
+)
 @click.argument(
     "logs",
     nargs=-1,
@@ -121,7 +129,11 @@ def advise_command(
             err=True,
         )
     log = log_facts(audited, group) if logs else None
-    facts = facts_of(log, {name: value for name, value in options.items() if value is not None})
+    try:
+        facts = facts_of(log, {name: value for name, value in options.items() if value is not None})
+    except NoAdviceError as error:
+        click.echo(str(error), err=as_json)
+        return 2
     advice = advice_for(known_group(facts))
     document = advice_document(advice, log, list(facts)).plain()
     if report is not None:

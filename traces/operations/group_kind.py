@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from fencepost.traces.operations.client_libraries import library_of
+from fencepost.traces.operations.client_libraries import BY_NAME, library_of
 from fencepost.traces.operations.operator_rows import GroupKind, Process
 
 _CONNECT = re.compile(r"connect-(?:\d+|.+:\d+)")
@@ -30,7 +30,8 @@ class KnownKind:
     @property
     def can_be_static(self) -> bool:
         """False for members that can't be static."""
-        return self.kind is not GroupKind.CONNECT
+        library = BY_NAME.get(self.library)
+        return self.kind is not GroupKind.CONNECT and (library is None or library.has_static)
 
     def note(self, process: Process, protocol: str = "", protocols: str = "") -> None:
         """Note a member's client id, and the type and names of its protocols where known."""

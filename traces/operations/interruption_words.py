@@ -94,6 +94,11 @@ def empty_times(report: OperatorReport) -> Iterator[str]:
             f"Lost the last member when {' or '.join(ways)}, and had none until the log ends: "
             f"{some(names)}. Start the process again, and look at the lag of the group."
         )
+        if static := [quoted(row.group) for row in lost if row.instance_id is not None]:
+            yield (
+                f"The last member of {some(sorted(static))} was static: such members send no "
+                "LeaveGroup when they are stopped, and nothing is wrong if it was."
+            )
     if not report.ended_spans.count:
         return
     count = sum(figures.emptied > 0 for figures in report.figures.values())
@@ -215,6 +220,7 @@ _SCHEDULED = (
 )
 _EVEN = 0.1
 """Greatest difference of distances that are one rhythm, as a part of their mean."""
+_MAY_BE_STOP = "a static member sends no LeaveGroup when it is stopped: so it may have been"
 _SHUT_DOWN = "Static members send no LeaveGroup when they are stopped: it may be a shutdown."
 
 
@@ -304,6 +310,8 @@ def _expired(rows: Sequence[Expiration]) -> str:
     never = sum(row.back_ms is None and not row.is_unclear for row in rows)
     if never:
         not_back = "not back until the log ends"
+        if all(row.instance_id is not None for row in rows):
+            not_back += f" ({_MAY_BE_STOP})"
         parts.append(not_back if never == len(rows) else f"{often(never)} {not_back}")
     if unclear := sum(row.back_ms is None and row.is_unclear for row in rows):
         unknown = "unknown whether it came back"

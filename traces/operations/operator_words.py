@@ -19,7 +19,11 @@ from typing import Annotated, Any, Generic, TypeVar
 from msgspec import UNSET, Meta, UnsetType
 
 from fencepost.traces.files.document_schema import Count, Document, DocumentSchema
-from fencepost.traces.operations.client_libraries import LIBRARIES, without_static
+from fencepost.traces.operations.client_libraries import (
+    LIBRARIES,
+    ClientLibrary,
+    without_static,
+)
 from fencepost.traces.operations.interruption_words import (
     MOST,
     MOST_GROUPS,
@@ -428,7 +432,24 @@ def _kinds(report: OperatorReport) -> Iterator[str]:
     for library in (each for each in LIBRARIES if not each.has_static):
         own = [quoted(group) for group, f in report.figures.items() if f.library == library.name]
         if own:
-            yield f"Clients of {some(sorted(own))}: {without_static(library)}"
+            needs = _away(report, library)
+            yield f"Clients of {some(sorted(own))}: {without_static(library)}{needs}"
+
+
+def _away(report: OperatorReport, library: ClientLibrary) -> str:
+    """Describe what static membership would need for members that expired; "" if none did."""
+    late = [
+        row.expired_ms
+        for row in report.rebalances.rows
+        if row.expired_ms and report.figures[row.group].library == library.name
+    ]
+    if not late:
+        return ""
+    return (
+        f" It would need a session timeout longer than the silence (today's session) and the "
+        f"absence of up to {short(max(late))} together. This log doesn't show if the process "
+        "lived: then find out why it was silent."
+    )
 
 
 def _of_kind(report: OperatorReport, kind: GroupKind) -> list[str]:

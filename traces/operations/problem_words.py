@@ -379,6 +379,11 @@ def _loop(problem: Recurring, row: Loop, kind: GroupKind | None) -> tuple[str, s
         sentences.append(f"It {ended} {short(row.stayed_ms)} after its join.")
     if row.away_ms is not None:
         sentences.append(f"It was back {short(row.away_ms)} later.")
+    others = row.members or 0
+    if row.cause in {Cause.EXPIRY, Cause.LEAVE} and others > 0 and len(names) == 1:
+        # A loop has no member that was there before it: see `loops`.
+        whose = "the other member" if others == 1 else f"each of the other {others:,} members"
+        sentences.append(f"It is one process in a group of {others + 1:,}: {whose} stayed.")
     lasted_ms = problem.shortest_ms
     if lasted_ms is not None and lasted_ms < _BRIEF_MS and row.stayed_ms is None:
         sentences.append(f"A generation ended {short(lasted_ms)} after its assignment.")

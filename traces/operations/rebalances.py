@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+from fencepost.traces.operations.client_libraries import library_of
 from fencepost.traces.operations.group_events import Prepared
 from fencepost.traces.operations.operator_rows import (
     OF_SESSIONS,
@@ -161,7 +162,7 @@ class Rebalances:
     """The rebalances of one group: each goes to `on_row` as soon as no later event can change it.
 
     Those that lead to no generation go to `on_cut_off`.  `can_be_static`: False for members that
-    can't be static, such as Connect workers.
+    can't be static, such as Connect workers, or those of a library without static members.
     """
 
     def __init__(
@@ -503,7 +504,7 @@ class Rebalances:
             return replace(saved, remedy=Remedy.UNKNOWN, unclear=unclear) if unclear else saved
         if remedy is Remedy.NO_LEAVE and first.leave is not None and first.leave.itself is None:
             return replace(saved, remedy=Remedy.UNKNOWN, unclear=SENDER_UNSEEN)
-        if remedy is Remedy.STATIC and not self.can_be_static:
+        if remedy is Remedy.STATIC and not (self.can_be_static and _has_static(gone)):
             return replace(saved, remedy=Remedy.NOTHING)
         if away_ms is None or remedy not in OF_SESSIONS:
             return saved
@@ -556,6 +557,12 @@ def _gone_before(stated: Prepared, evidence: RebalanceEvidence) -> _Candidate | 
         return None
     gone, cause, leave = first
     return _Candidate(stated.at_ms, cause, gone.member.process, gone, leave=leave)
+
+
+def _has_static(gone: Departure | None) -> bool:
+    """Return True unless the client library of a member has no static members."""
+    library = None if gone is None else library_of(gone.member.process.client_id)
+    return library is None or library.has_static
 
 
 @dataclass(frozen=True, slots=True)

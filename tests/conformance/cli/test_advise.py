@@ -93,7 +93,6 @@ def test_a_report_is_told(tmp_path: Path) -> None:
         (("--restart-s", "4", "--at-a-time", "9"), "--at-a-time 9 of 6 members"),
         (("--restart-s", "4", "--group", "g"), "--group g is for logs"),
         (("none.log",), "none.log"),
-        ((str(ROOT / LOG), "--group", "orders"), "take orders-2 from each other"),
         (("--restart-s", "40", "--restart-p95-s", "20"), "--restart-p95-s 20 is less than"),
         (("--restart-s", "-4"), "-4 is no duration: give seconds"),
         (("--restart-s", "4,nan"), "nan is no duration"),
@@ -104,6 +103,15 @@ def test_what_can_not_be_is_one_sentence(arguments: tuple[str, ...], said: str) 
     assert done.code == 64
     assert said in done.err
     assert "Traceback" not in done.err
+
+
+def test_a_log_without_restarts_is_no_wrong_usage_and_its_advice_is_unknown() -> None:
+    done = invoke("advise", str(ROOT / LOG), "--group", "orders")
+    assert (done.code, done.err) == (2, "")
+    assert "take orders-2 from each other" in done.out
+    done = invoke("advise", str(ROOT / LOG), "--group", "orders", "--json")
+    assert (done.code, done.out) == (2, "")
+    assert "take orders-2 from each other" in done.err
 
 
 def test_a_log_that_is_not_understood_whole_is_said_to_be(tmp_path: Path) -> None:

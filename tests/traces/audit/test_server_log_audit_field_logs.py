@@ -259,7 +259,10 @@ def test_what_an_expired_member_needs_of_static_membership_is_said() -> None:
     assert (loop.cause, loop.count) == (Cause.EXPIRY, 6)
     assert {row.lived for row in report.expirations.rows} == {None}
     text = text_of("45")
-    assert "longer than the silence (today's session) and this absence together" in text
+    assert "longer than the silence (today's session) and the absence of up to 23.9 s" in text
+    assert "What would have avoided" not in text  # KafkaJS has no static members
+    assert (report.avoidable, report.remedies) == (0, {Remedy.NOTHING: 12})
+    assert "It is one process in a group of 2: the other member stayed." in text
     assert "doesn't show if the process lived" in text
     assert report.restarts.count == 0
 
