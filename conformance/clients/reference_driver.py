@@ -200,7 +200,14 @@ def _message(reply: Reply) -> Message | ClusterResponse:
     return response(request.api, body)
 
 
-_FEATURES = ("static", "cooperative", "auto-commit", "manual-commit")
+_FEATURES = (
+    "static",
+    "cooperative",
+    "auto-commit",
+    "manual-commit",
+    "commit-on-revoke",
+    "metadata-age",
+)
 _LONGEST_LINE = 2**20
 _NONE = "NONE"
 
@@ -301,8 +308,11 @@ def _settings(start: driver_messages.Start, conduct: Conduct) -> ClientSettings:
         max_poll_interval_ms=start.max_poll_interval_ms,
         auto_offset_reset=start.auto_offset_reset,
         auto_commit_ms=start.auto_commit_ms,
+        commits_on_revoke=bool(start.commit_on_revoke),
         conduct=conduct,
     )
+    if not isinstance(start.metadata_max_age_ms, msgspec.UnsetType):
+        settings = replace(settings, metadata_max_age_ms=start.metadata_max_age_ms)
     own = {name: int(start.settings[name]) for name in _OWN_NAMES if name in start.settings}
     return replace(settings, **own)
 

@@ -15,7 +15,6 @@ import msgspec
 from msgspec import structs
 
 from fencepost.conformance.cases.clients.scenario import (
-    PARTITIONS,
     Answered,
     AnyCondition,
     Assigned,
@@ -46,6 +45,7 @@ from fencepost.model.messages.errors import Error as Code
 from fencepost.model.messages.messages import APIS, JoinGroupResponse, OffsetCommitRequest
 from fencepost.model.messages.shapes import Message, ShapeError
 from fencepost.model.plans.steps import (
+    AddPartitions,
     ClearFaults,
     Close,
     Commit,
@@ -194,7 +194,7 @@ class Timeline:
             calls=tuple(self._calls),
             user_events=tuple(self._user_events()),
             actions=tuple(self.actions),
-            partitions=self.partitions,
+            partitions=dict(self.partitions),
             versions=tuple(self.versions),
             stalls=tuple(self._stalls()),
             ended_ms=self.now_ms(),
@@ -355,6 +355,8 @@ def settings_for(
         else assignor_in(introduction, name) or name,
         client_id=run,
         auto_commit_ms=chosen.auto_commit_ms,
+        commit_on_revoke=chosen.commit_on_revoke or msgspec.UNSET,
+        metadata_max_age_ms=chosen.metadata_max_age_ms or msgspec.UNSET,
     )
 
 
@@ -385,7 +387,8 @@ class ScenarioRun:
         self._tasks: list[asyncio.Task[None]] = []
         self._guests: list[ReferenceConsumer] = []
         self._since = 0.0
-        self.timeline = Timeline(place.broker.history, {place.topic: PARTITIONS})
+        self._partitions = {place.topic: scenario.broker.partitions}
+        self.timeline = Timeline(place.broker.history, self._partitions)
 
     async def run(self) -> Evidence:
         """Take all steps; return the evidence then.  Raises TargetUnavailableError."""
@@ -417,7 +420,7 @@ class ScenarioRun:
             case Crash(process=process):
                 await self._crash(process)
             case Produce(count=count):
-                for partition in range(PARTITIONS):
+                for partition in range(self._partitions[self._place.topic]):
                     await self._produce(partition, count)
                 self._note("produce")
             case JoinGuest(version=version):
@@ -524,6 +527,9 @@ class ScenarioRun:
                 broker.relent()
             case ReleaseHeld():
                 broker.release_held()
+            case AddPartitions(count=count):
+                broker.add_partitions(self._place.topic, count)
+                self._partitions[self._place.topic] = count
             case ExpireSession(consumer=consumer):
                 run = self._run(consumer)
                 if not await broker.expire(group, run.instance or self._member_id(run)):

@@ -85,7 +85,7 @@ class ServedStage:
             settings,
             nodes=setting.nodes,
             as_of=setting.as_of,
-            topics={TOPIC: PARTITIONS},
+            topics={TOPIC: setting.partitions},
         ) as broker:
             yield Place(broker, "g", TOPIC, broker)
 

@@ -139,6 +139,11 @@ class ApplicationBroker(ModelBroker):
         self.history.act("remove", group=group, instance=instance, member=member_id, code=code)
         return int(code)
 
+    def add_partitions(self, topic: str, count: int) -> None:
+        """Give a topic more partitions, as an administrator does: it has `count` then."""
+        self.history.act("add-partitions", topic=topic, count=count)
+        self.topics.grow(topic, count)
+
     # Provocations.
 
     def provoke(self, *provocations: Provocation) -> None:

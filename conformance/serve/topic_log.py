@@ -18,7 +18,7 @@ import uuid
 from bisect import bisect_right
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -154,6 +154,14 @@ class Topics(Mapping[str, Topic]):
 
     def __len__(self) -> int:
         return len(self._by_name)
+
+    def grow(self, name: str, partitions: int) -> None:
+        """Give a topic more partitions: it has this many then; never fewer."""
+        topic = self[name]
+        more = [PartitionLog(self._share) for _ in range(partitions - len(topic.partitions))]
+        grown = replace(topic, partitions=[*topic.partitions, *more])
+        self._by_name[name] = self._by_id[topic.id] = grown
+        self._logs += len(more)
 
     def make(self, name: str, partitions: int) -> Topic:
         """Make a topic; its id is the same in each run."""

@@ -169,6 +169,9 @@ class Conduct:
     commits_unsubscribed: bool = False
     commits_as_before: bool = False
     tells_refusal: bool = True
+    heeds_changed_topics: bool = True
+    beats_when_idle: bool = True
+    goes_on_when_refused: bool = True
     subscribes_again: bool = True
     beats_while_busy: bool = True
     ends_at_poll_interval: bool = True
@@ -194,7 +197,8 @@ class ClientSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     `group_instance_id` None: a dynamic member.  `assignors`: offered in this order; the group is
     cooperative if all of them are.  `max_poll_interval_ms` is the rebalance timeout, too.
-    `auto_commit_ms` None: only the user commits.  `fetches` False: the user wants no records, and
+    `auto_commit_ms` None: only the user commits.  `commits_on_revoke`: it does when its partitions
+    are taken away.  `fetches` False: the user wants no records, and
     only the membership matters.  `conduct`: its behaviour, right or not.
     """
 
@@ -215,6 +219,7 @@ class ClientSettings(msgspec.Struct, frozen=True, kw_only=True):
     join_slack_ms: int = 5000
     """Extra wait for a join's and a sync's answer, beyond the rebalance timeout."""
     commit_timeout_ms: int = 60_000
+    commits_on_revoke: bool = False
     fetches: bool = True
     fetch_max_wait_ms: int = 500
     metadata_max_age_ms: int = 300_000

@@ -218,6 +218,8 @@ def read(work: ClientWork, flight: Flight, answer: OffsetCommitResponse) -> int 
                 work.tell_error(code, _API)
     if reaction in {Reaction.GO_ON, Reaction.RETRY, Reaction.TELL}:
         return None
+    if work.settings.commits_on_revoke and not work.conduct.goes_on_when_refused:
+        work.change(topics=())
     is_stable = work.state.membership.phase is Phase.STABLE
     return code if is_stable or reaction is Reaction.FAIL else None
 

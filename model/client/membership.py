@@ -115,7 +115,7 @@ def _join(work: ClientWork) -> None:
         return
     if not work.state.membership.prepared:
         work.change_member(prepared=True)
-        if work.settings.auto_commit_ms is not None:
+        if work.settings.auto_commit_ms is not None or work.settings.commits_on_revoke:
             committing.start(work, work.now_ms + work.settings.max_poll_interval_ms // 2)
     committing_now = work.state.committing
     waits = committing_now is not None and not committing_now.member_id
@@ -291,6 +291,11 @@ def _hand_out(work: ClientWork) -> None:
     before = {p.partition: p for p in work.state.reading.positions}
     gone = tuple(p for p in before if p not in member.target)
     added = tuple(p for p in member.target if p not in before)
+    if gone and work.settings.commits_on_revoke and not member.prepared:
+        work.change_member(prepared=True)
+        committing.start(work, work.now_ms + work.settings.max_poll_interval_ms // 2)
+    if gone and work.state.membership.prepared and work.state.committing is not None:
+        return
     if gone:
         work.tell(Revoked(gone))
     work.tell(Assigned(added))
@@ -303,6 +308,8 @@ def _hand_out(work: ClientWork) -> None:
 def _note_changed_topics(work: ClientWork) -> None:
     """Join again, as a leader, when partitions or their racks differ from those it assigned by."""
     member = work.state.membership
+    if not work.conduct.heeds_changed_topics:
+        return
     if member.leads and member.layouts is not None and not member.needs_join:
         topics = [layout.topic for layout in member.layouts]
         known = {row.topic for row in work.state.cluster.topics}
@@ -318,6 +325,8 @@ def _beat(work: ClientWork) -> None:
     if coordinator is None or work.now_ms < member.heartbeat_ms:
         return
     if not work.state.is_polling and not work.conduct.beats_while_busy:
+        return
+    if not member.target and not work.conduct.beats_when_idle:
         return
     link: Link | None = links.idle(work, coordinator)
     if link is not None and links.ask(work, link, _HEARTBEAT, lambda v: _heartbeat(work, v)):

@@ -216,6 +216,7 @@ class Settings(msgspec.Struct, frozen=True, omit_defaults=True):
     """The settings of a consumer that differ between scenarios; None: as in all.
 
     `assignor` None: the one that the scenario names, or the library's usual one.
+    `commit_on_revoke`: the user commits when its partitions are taken away.
     """
 
     session_timeout_ms: int | None = None
@@ -223,6 +224,8 @@ class Settings(msgspec.Struct, frozen=True, omit_defaults=True):
     max_poll_interval_ms: int | None = None
     auto_commit_ms: int | None = None
     assignor: str | None = None
+    commit_on_revoke: bool = False
+    metadata_max_age_ms: int | None = None
 
 
 class Start(Step, frozen=True):
@@ -297,6 +300,12 @@ class JoinGuest(Step, tag="guest", frozen=True):
     """
 
     version: int | None = None
+
+
+class AddPartitions(Step, frozen=True):
+    """Give the topic more partitions: it has `count` then."""
+
+    count: int
 
 
 class ClearFaults(Step, tag="relent", frozen=True):

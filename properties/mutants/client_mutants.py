@@ -254,6 +254,24 @@ _MUTANTS = (
         ("CLIENT-SUBSCRIBE-AGAIN",),
         Conduct(subscribes_again=False),
     ),
+    ClientMutant(
+        "stops-when-refused",
+        "when a commit in the callback that takes partitions away is refused, it joins no more",
+        ("CLIENT-COMMIT-ON-REVOKE",),
+        Conduct(goes_on_when_refused=False),
+    ),
+    ClientMutant(
+        "ignores-new-partitions",
+        "a leader doesn't heed that a topic got more partitions",
+        ("CLIENT-SUBSCRIBE-GROWS",),
+        Conduct(heeds_changed_topics=False),
+    ),
+    ClientMutant(
+        "silent-when-idle",
+        "a member without partitions sends no heartbeats",
+        ("CLIENT-SUBSCRIBE-IDLE",),
+        Conduct(beats_when_idle=False),
+    ),
     # Fenced.
     ClientMutant(
         "fenced-in-silence",

@@ -33,6 +33,8 @@ FEATURES = (
     "pause",
     "seek",
     "next-generation",
+    "commit-on-revoke",
+    "metadata-age",
 )
 
 _Count = Annotated[int, Meta(ge=0)]
@@ -61,6 +63,10 @@ class ConsumerSettings(Message, kw_only=True, frozen=True):
 
     `instance`: the group instance id; None: a dynamic member.  `auto_commit_ms`: None: no automatic
     commits.  `settings`: further settings, by the library's own names.
+
+    Sent only where a scenario needs them, to drivers that have the feature: `commit_on_revoke`: the
+    user commits and waits in the callback that takes partitions away, before it returns.
+    `metadata_max_age_ms`: metadata of topics are asked for again when they are that old.
     """
 
     bootstrap: str
@@ -76,6 +82,8 @@ class ConsumerSettings(Message, kw_only=True, frozen=True):
     rack: str | None = None
     auto_commit_ms: int | None = None
     settings: dict[str, str | int | float | bool] = {}
+    commit_on_revoke: bool | msgspec.UnsetType = msgspec.UNSET
+    metadata_max_age_ms: int | msgspec.UnsetType = msgspec.UNSET
 
 
 class Start(ConsumerSettings, tag_field="cmd", tag="start", kw_only=True, frozen=True):

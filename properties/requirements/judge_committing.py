@@ -6,10 +6,12 @@ They are about commits that meet an error, and about members whose user subscrib
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from fencepost.model.messages.errors import MOVING
 from fencepost.model.messages.errors import Error as Code
-from fencepost.model.messages.messages import JoinGroupResponse
+from fencepost.model.messages.messages import JoinGroupResponse, SyncGroupResponse
+from fencepost.model.messages.subscription import decode_assignment
 from fencepost.model.table.table import Level
 from fencepost.properties.requirements.driver_messages import Lost
 from fencepost.properties.requirements.evidence import (
@@ -241,6 +243,87 @@ def _not_fenced(evidence: Evidence) -> Iterator[Verdict]:
                 )
 
 
+def _on_revoke(evidence: Evidence) -> Iterator[Verdict]:
+    for run in evidence.runs:
+        if run.settings.commit_on_revoke is not True or run.ended_ms is not None:
+            continue
+        refused = [c for c in evidence.of(run, COMMIT) if any(map(c.is_answered, _ASKS_FOR_JOIN))]
+        for call in refused:
+            after = f"after {call.error_name} in a commit of the revoke callback"
+            if evidence.first_after(run, call.at_ms, JOIN, SYNC) is None:
+                yield violated(
+                    f"no JoinGroup {after}",
+                    f"{run.name} sent no JoinGroup {after}, for "
+                    f"{(evidence.ended_ms - call.end_ms) / 1000:.1f} s",
+                    call.end_ms,
+                    waited=(call.end_ms, evidence.ended_ms),
+                )
+            yield has_partitions(evidence, run, call.end_ms, after)
+
+
+def _grows(evidence: Evidence) -> Iterator[Verdict]:
+    for act in evidence.actions_of("add-partitions"):
+        since = act.ended_ms
+        every = {(t, n) for t, count in evidence.partitions.items() for n in range(count)}
+        owned = {p for run in evidence.runs for p in evidence.owned(run)}
+        yield HOLDS
+        if missing := sorted(every - owned):
+            topic, number = missing[0]
+            yield violated(
+                "a new partition is assigned to nobody",
+                f"{topic} got more partitions, and nobody had {topic}-{number} "
+                f"{(evidence.ended_ms - since) / 1000:.1f} s later",
+                since,
+                waited=(since, evidence.ended_ms),
+            )
+
+
+def _idle_spans(evidence: Evidence) -> Iterator[tuple[ConsumerRun, float, Call | None]]:
+    """Yield each time without partitions: the run, its begin, and the JoinGroup that ends it."""
+    for run in evidence.runs:
+        for call in evidence.syncs_of(run):
+            answer = call.answer
+            if isinstance(answer, SyncGroupResponse) and not decode_assignment(answer.assignment):
+                yield run, call.end_ms, evidence.first_after(run, call.end_ms, JOIN)
+
+
+def _idles(evidence: Evidence) -> Iterator[Verdict]:
+    for run, since, join in _idle_spans(evidence):
+        yield HOLDS
+        until = evidence.ended_ms if join is None else join.at_ms
+        until = until if run.ended_ms is None else min(until, run.ended_ms)
+        beats = evidence.of(run, HEARTBEAT, since=since, until=until)
+        is_called = any(call.error not in {0, None} for call in beats)
+        if join is not None and not is_called and until == join.at_ms:
+            yield violated(
+                "joins again without partitions",
+                f"{run.name} was assigned no partitions, and joined again "
+                f"{(until - since) / 1000:.1f} s later, which nobody asked for",
+                join.at_ms,
+            )
+        times = [since, *(call.at_ms for call in beats), until]
+        gap, at_ms = max((b - a, a) for a, b in pairwise(times))
+        if gap >= run.settings.session_timeout_ms:
+            yield violated(
+                "no heartbeats without partitions",
+                f"{run.name} was assigned no partitions, and sent no heartbeat for "
+                f"{gap / 1000:.1f} s",
+                at_ms,
+                waited=(at_ms, at_ms + gap),
+            )
+        for at_ms, error in evidence.errors_of(run, since):
+            if at_ms < until and error.fatal:
+                yield violated(
+                    "a fatal error without partitions",
+                    f"the user of {run.name}, which has no partitions, was told {error.code}",
+                    at_ms,
+                )
+        others = [r for r in evidence.runs if r is not run and r.ended_ms is None]
+        gone = [r.ended_ms for r in evidence.runs if r.ended_ms is not None and r is not run]
+        if gone and not others and run.ended_ms is None:
+            yield has_partitions(evidence, run, max(gone), "after the others had gone")
+
+
 _OWN_CLIENT = "Kafka's own client"
 _KIP_447 = "KIP-447, a commit's generation fences zombies"
 
@@ -308,6 +391,19 @@ REQUIREMENTS = (
         needs_calm=True,
     ),
     Requirement(
+        "CLIENT-COMMIT-ON-REVOKE",
+        Level.SHOULD,
+        "A commit in the callback that takes partitions away may be refused: the member joins all "
+        "the same, and gets partitions.",
+        f"{_OWN_CLIENT}, whose documentation recommends such commits",
+        provoked="such a commit is answered ILLEGAL_GENERATION or REBALANCE_IN_PROGRESS while "
+        "another member joins",
+        judged="a JoinGroup follows, and the user has partitions at the end",
+        judge=_on_revoke,
+        unseen="no commit in that callback was refused",
+        needs_calm=True,
+    ),
+    Requirement(
         "CLIENT-SUBSCRIBE-AGAIN",
         Level.SHOULD,
         "A consumer whose user unsubscribes and subscribes again gets partitions and records.",
@@ -329,5 +425,29 @@ REQUIREMENTS = (
         unseen="no static member subscribed again",
         needs_calm=True,
         members=Members.STATIC,
+    ),
+    Requirement(
+        "CLIENT-SUBSCRIBE-GROWS",
+        Level.SHOULD,
+        "When a topic gets more partitions, the group has them once the metadata were asked for "
+        "again.",
+        f"{_OWN_CLIENT}, metadata.max.age.ms",
+        provoked="a topic gets more partitions, and metadata are asked for each second",
+        judged="the partitions that users have at the end",
+        judge=_grows,
+        unseen="no topic got more partitions",
+        needs_calm=True,
+    ),
+    Requirement(
+        "CLIENT-SUBSCRIBE-IDLE",
+        Level.SHOULD,
+        "A member without partitions stays a member: it sends heartbeats, joins when it is asked "
+        "to, and takes over what others leave.",
+        f"{_OWN_CLIENT}, more consumers than partitions",
+        provoked="there are more members than partitions, and the one that has them closes",
+        judged="its heartbeats and joins, errors that its user gets, and its partitions at the end",
+        judge=_idles,
+        unseen="nobody was without partitions",
+        needs_calm=True,
     ),
 )

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from support.client_scenarios import (
     GROUP,
+    PARTITIONS,
+    SESSION_MS,
+    TOPIC,
     group_of,
     instance_of,
     joined_as_itself,
@@ -180,3 +183,41 @@ def a_member_misses_a_generation(conduct: Conduct) -> None:
     shared(sim, "a", "b", "c")
     assert {len(owned(sim, name)) for name in "abc"} == {2}
     assert sim.cluster.model.groups[GROUP].holder(instance_of("b"))
+
+
+@scenario("CLIENT-COMMIT-ON-REVOKE")
+def a_commit_on_revoke_is_refused(conduct: Conduct) -> None:
+    for assignors in (("range",), _COOPERATIVE):
+        sim = simulation(nth("OffsetCommit", refused(Error.ILLEGAL_GENERATION), 1))
+        more = {"auto_commit_ms": None, "assignors": assignors}
+        sim.start("a", settings("a", conduct, commits_on_revoke=True, **more))
+        sim.run_for(4500)
+        sim.start("b", settings("b", **more))
+        sim.run_for(15_000)
+        assert len(sim.requests_of("a", "OffsetCommit")) >= 1
+        shared(sim, "a", "b")
+        assert owned(sim, "a")
+
+
+@scenario("CLIENT-SUBSCRIBE-GROWS")
+def a_topic_gets_more_partitions(conduct: Conduct) -> None:
+    sim = simulation()
+    group_of(sim, conduct, "b", metadata_max_age_ms=1000)
+    sim.cluster.topics = {**sim.cluster.topics, TOPIC: PARTITIONS + 2}
+    sim.run_for(10_000)
+    assert len(owned(sim, "a") | owned(sim, "b")) == PARTITIONS + 2
+
+
+@scenario("CLIENT-SUBSCRIBE-IDLE")
+def who_has_nothing_waits(conduct: Conduct) -> None:
+    sim = Simulation({TOPIC: 1})
+    sim.start("b", settings("b"))
+    sim.run_for(100)
+    sim.start("z", settings("z", conduct))
+    sim.run_for(15_000 + 2 * SESSION_MS)
+    assert owned(sim, "b")
+    assert len(joins(sim, "z")) <= 2
+    assert len(sim.requests_of("z", "Heartbeat")) > SESSION_MS // 1000
+    sim.close("b")
+    sim.run_for(3 * SESSION_MS)
+    assert owned(sim, "z")

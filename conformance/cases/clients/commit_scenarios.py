@@ -8,18 +8,22 @@ from __future__ import annotations
 
 from fencepost.conformance.cases.clients.provocation import Action, Provocation
 from fencepost.conformance.cases.clients.scenario import (
+    Assigned,
     Calls,
     InjectFaults,
     Parked,
     Read,
     Scenario,
     ScenarioStep,
+    Setting,
     Until,
     client_id,
 )
 from fencepost.conformance.cases.clients.scenario_parts import passed, settled
 from fencepost.model.plans.steps import (
+    AddPartitions,
     ClearFaults,
+    Close,
     Commit,
     Produce,
     RemoveMember,
@@ -40,6 +44,9 @@ _SELDOM = Settings(session_timeout_ms=20_000, heartbeat_interval_ms=6000)
 """A member that learns what happens from its commit, long before its next heartbeat."""
 
 _QUICK = Settings(auto_commit_ms=300)
+_SHORT = Settings(session_timeout_ms=4000)
+"""A static member's place is given to another soon after it has closed."""
+
 _QUIET_MS = 1500
 
 
@@ -169,6 +176,75 @@ _WHILE_PREPARED = Scenario(
     needs=(_MANUAL,),
 )
 
+_ON_REVOKE = Settings(commit_on_revoke=True)
+
+
+def _on_revoke(code: str, assignor: str | None) -> Scenario:
+    """Refuse the commit that a user makes when its partitions are taken away."""
+    of = "" if assignor is None else f"-{assignor}"
+    return Scenario(
+        f"commit-on-revoke-{code.lower().replace('_', '-')}{of}",
+        "A dynamic member's user commits in the callback that takes its partitions away, and is "
+        f"answered {code}{'' if assignor is None else f', with the assignor {assignor}'}.",
+        ("CLIENT-COMMIT-ON-REVOKE", "CLIENT-COMMIT-LATE"),
+        (
+            *_reads(_DYNAMIC, _ON_REVOKE),
+            settled(_A),
+            Produce(),
+            Until(Read(_A), needed=True),
+            InjectFaults((Provocation(_COMMIT, Action.ERROR, _A1, code=code),)),
+            Start(_B, settings=_ON_REVOKE),
+            settled(_A, _B, needed=False),
+            passed(_QUIET_MS),
+        ),
+        needs=(_MANUAL, "commit-on-revoke"),
+        assignor=assignor,
+    )
+
+
+_GROWS = Scenario(
+    "partitions-added",
+    "A topic that two dynamic members read gets more partitions.",
+    ("CLIENT-SUBSCRIBE-GROWS",),
+    (
+        Start(_A, settings=Settings(metadata_max_age_ms=1000)),
+        settled(_A),
+        Start(_B, settings=Settings(metadata_max_age_ms=1000)),
+        settled(_A, _B),
+        AddPartitions(4),
+        settled(_A, _B, needed=False),
+        Produce(),
+        passed(_QUIET_MS),
+    ),
+    needs=("metadata-age",),
+    broker=Setting(partitions=2),
+)
+
+
+def _idle(instance: str | None) -> Scenario:
+    """Start more members than there are partitions; then the one that has it goes."""
+    second = None if instance is None else "i-2"
+    return Scenario(
+        f"more-members-than-partitions{_suffix(instance)}",
+        f"There are more {_kind(instance)} members than partitions; then the one that has the "
+        "partition closes.",
+        ("CLIENT-SUBSCRIBE-IDLE",),
+        (
+            Start(_A, instance, settings=_SHORT),
+            settled(_A),
+            Start(_B, second, settings=_SHORT),
+            Until(Calls(_B, _HEARTBEAT, 3), needed=True),
+            passed(2500),
+            Close(_A),
+            Produce(),
+            Until(Assigned(_B), within_ms=10_000),
+            Until(Read(_B), within_ms=5000),
+        ),
+        needs=_needs(instance),
+        broker=Setting(partitions=1),
+    )
+
+
 _REMOVED = Scenario(
     "commit-when-removed",
     "An administrator removes a static member that seldom sends heartbeats, and its user commits.",
@@ -251,6 +327,14 @@ COMMITS = (
     _AUTO_BEHIND_JOIN,
     _WHILE_PREPARED,
     _REMOVED,
+    *(
+        _on_revoke(code, assignor)
+        for code in ("ILLEGAL_GENERATION", _REBALANCE)
+        for assignor in (None, "cooperative")
+    ),
+    _GROWS,
+    _idle(_DYNAMIC),
+    _idle(_STATIC),
     _resubscribes(_DYNAMIC, 0),
     _resubscribes(_STATIC, 0),
     _resubscribes(_DYNAMIC, 1500),

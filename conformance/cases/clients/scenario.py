@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from fencepost.conformance.cases.clients.provocation import Provocation
 from fencepost.model.plans.steps import (
+    AddPartitions,
     ClearFaults,
     Close,
     Commit,
@@ -129,6 +130,7 @@ ScenarioStep = (
     | Subscribe
     | Produce
     | JoinGuest
+    | AddPartitions
     | InjectFaults
     | ClearFaults
     | ReleaseHeld
@@ -141,6 +143,7 @@ ScenarioStep = (
     | Until
 )
 SERVED_ONLY = (
+    AddPartitions,
     InjectFaults,
     ClearFaults,
     ReleaseHeld,
@@ -161,12 +164,13 @@ class Setting(msgspec.Struct, frozen=True, omit_defaults=True):
     """Settings of the broker.
 
     `as_of`: the release whose versions it has; None: the newest.  `nodes`: their number.
-    `delay_ms`: group.initial.rebalance.delay.ms.
+    `delay_ms`: group.initial.rebalance.delay.ms.  `partitions`: the topic's.
     """
 
     as_of: str | None = None
     nodes: int = 1
     delay_ms: int = 0
+    partitions: int = PARTITIONS
 
 
 class Scenario(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -22,7 +22,7 @@ _ASSIGNORS = assignors_in(
 _OPTIONS = inspect.signature(AIOKafkaConsumer).parameters
 _FEATURES = [
     *([STATIC] if "group_instance_id" in _OPTIONS else []),
-    *("auto-commit", "manual-commit", "pause", "seek"),
+    *("auto-commit", "manual-commit", "pause", "seek", "commit-on-revoke", "metadata-age"),
 ]
 
 
@@ -55,6 +55,8 @@ class AiokafkaUser(User):
             config["client_rack"] = command["rack"]
         if command["auto_commit_ms"] is not None:
             config["auto_commit_interval_ms"] = command["auto_commit_ms"]
+        if "metadata_max_age_ms" in command:
+            config["metadata_max_age_ms"] = command["metadata_max_age_ms"]
         self.refuse_unknown(config, _OPTIONS)
         self._consumer = AIOKafkaConsumer(**config | command["settings"])
         await self.subscribe(command["topics"])
@@ -74,6 +76,15 @@ class AiokafkaUser(User):
         """Commit and wait."""
         await self._consumer.commit()
 
+    async def commit_now(self) -> None:
+        """Commit in the callback that takes partitions away, if the user does so."""
+        if not self.commits_on_revoke:
+            return
+        try:
+            await self._consumer.commit()
+        except Exception as error:  # noqa: BLE001  (any error that a user would get)
+            self.tell("error", where="commit", **self.error(error))
+
     async def unsubscribe(self) -> None:
         """Unsubscribe from all topics."""
         self._consumer.unsubscribe()
@@ -84,14 +95,15 @@ class AiokafkaUser(User):
 
 
 class _Listener(ConsumerRebalanceListener):  # type: ignore[misc]  # it has no types
-    def __init__(self, user: User) -> None:
+    def __init__(self, user: AiokafkaUser) -> None:
         self._user = user
 
     def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:
         self._user.tell_partitions("assigned", assigned)
 
-    def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:
+    async def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:
         self._user.tell_partitions("revoked", revoked)
+        await self._user.commit_now()
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 import confluent_kafka
-from confluent_kafka import Consumer, KafkaError, KafkaException
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from fencepost.conformance.clients.drivers.driver_user import User, drive
 
@@ -15,6 +15,7 @@ _WITH_GROUP_PROTOCOL = 0x02040000
 """The first librdkafka that has it."""
 
 _FEATURES = ["static", "cooperative", "auto-commit", "manual-commit", "pause", "seek"]
+_FEATURES += ["commit-on-revoke", "metadata-age"]
 if confluent_kafka.libversion()[1] >= _WITH_GROUP_PROTOCOL:
     _FEATURES.append("next-generation")
 
@@ -49,6 +50,8 @@ class ConfluentUser(User):
             config["client.rack"] = command["rack"]
         if command["auto_commit_ms"] is not None:
             config["auto.commit.interval.ms"] = command["auto_commit_ms"]
+        if "metadata_max_age_ms" in command:
+            config["topic.metadata.refresh.interval.ms"] = command["metadata_max_age_ms"]
         self._consumer = Consumer(config | command["settings"])
         await self.subscribe(command["topics"])
 
@@ -57,9 +60,18 @@ class ConfluentUser(User):
         self._consumer.subscribe(
             topics,
             on_assign=lambda _, partitions: self.tell_partitions("assigned", partitions),
-            on_revoke=lambda _, partitions: self.tell_partitions("revoked", partitions),
+            on_revoke=self._revoked,
             on_lost=lambda _, partitions: self.tell_partitions("lost", partitions),
         )
+
+    def _revoked(self, _: Consumer, partitions: list[TopicPartition]) -> None:
+        self.tell_partitions("revoked", partitions)
+        if not self.commits_on_revoke:
+            return
+        try:
+            self._commit()
+        except KafkaException as error:
+            self._tell_error("commit", error.args[0])
 
     async def poll(self) -> None:
         """Poll for one message, or an error in its place."""
@@ -75,6 +87,9 @@ class ConfluentUser(User):
 
     async def commit(self) -> None:
         """Commit and wait."""
+        self._commit()
+
+    def _commit(self) -> None:
         for partition in self._consumer.commit(asynchronous=False):
             if partition.error is not None:
                 raise KafkaException(partition.error)

@@ -86,6 +86,7 @@ class User(ABC):
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self.commits_on_revoke = False
         self._consumer: Any = None
         self._polling: asyncio.Task[None] | None = None
         self._loop = asyncio.new_event_loop()
@@ -186,6 +187,7 @@ class User(ABC):
         try:
             match command["cmd"]:
                 case "start":
+                    self.commits_on_revoke = command.get("commit_on_revoke", False)
                     await self.start(command)
                     self._poll_on()
                 case _ if self._consumer is None:

@@ -30,7 +30,7 @@ _OPTIONS = KafkaConsumer.DEFAULT_CONFIG
 _FEATURES = [
     *([STATIC] if "group_instance_id" in _OPTIONS else []),
     *([COOPERATIVE] if any(name.startswith(COOPERATIVE) for name in _ASSIGNORS) else []),
-    *("auto-commit", "manual-commit", "pause", "seek"),
+    *("auto-commit", "manual-commit", "pause", "seek", "commit-on-revoke", "metadata-age"),
 ]
 _CLOSES_IN_TIME = "timeout_ms" in inspect.signature(KafkaConsumer.close).parameters
 
@@ -64,6 +64,8 @@ class KafkaPythonUser(User):
             config["client_rack"] = command["rack"]
         if command["auto_commit_ms"] is not None:
             config["auto_commit_interval_ms"] = command["auto_commit_ms"]
+        if "metadata_max_age_ms" in command:
+            config["metadata_max_age_ms"] = command["metadata_max_age_ms"]
         self.refuse_unknown(config, _OPTIONS)
         self._consumer = KafkaConsumer(**config | command["settings"])
         await self.subscribe(command["topics"])
@@ -82,6 +84,15 @@ class KafkaPythonUser(User):
         """Commit and wait."""
         self._consumer.commit()
 
+    def commit_now(self) -> None:
+        """Commit in the callback that takes partitions away, if the user does so."""
+        if not self.commits_on_revoke:
+            return
+        try:
+            self._consumer.commit()
+        except Exception as error:  # noqa: BLE001  (any error that a user would get)
+            self.tell("error", where="commit", **self.error(error))
+
     async def unsubscribe(self) -> None:
         """Unsubscribe from all topics."""
         self._consumer.unsubscribe()
@@ -92,7 +103,7 @@ class KafkaPythonUser(User):
 
 
 class _Listener(ConsumerRebalanceListener):  # type: ignore[misc]  # it has no types
-    def __init__(self, user: User) -> None:
+    def __init__(self, user: KafkaPythonUser) -> None:
         self._user = user
 
     def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:
@@ -100,6 +111,7 @@ class _Listener(ConsumerRebalanceListener):  # type: ignore[misc]  # it has no t
 
     def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:
         self._user.tell_partitions("revoked", revoked)
+        self._user.commit_now()
 
     def on_partitions_lost(self, lost: Iterable[TopicPartition]) -> None:
         self._user.tell_partitions("lost", lost)

@@ -6,6 +6,7 @@ from support.client_story import (
     action,
     assert_told_apart,
     assigned,
+    beats,
     commit,
     evidence,
     heartbeat,
@@ -50,6 +51,20 @@ RESUBSCRIBED: list[Piece] = [
     assigned(A, 140, 0, 1),
 ]
 PRODUCED = action("produce", None, 200)
+R = run(instance=None, commit_on_revoke=True)
+REFUSED = commit(R, 100, error=GENERATION)
+REVOKED: list[Piece] = [join(R, 200, "m1"), sync(R, 210), assigned(R, 220, 0)]
+B = run("b", instance="i-2")
+GONE = run(ended=4000, how="closed")
+IDLE: list[Piece] = [
+    A,
+    B,
+    join(A, 10),
+    sync(A, 11, gets=(0,)),
+    assigned(A, 12, 0),
+    join(B, 12, gives="m2"),
+    sync(B, 14, "m2"),
+]
 
 BY_OBLIGATION: list[tuple[str, list[Piece], list[Piece], str]] = [
     (
@@ -135,6 +150,48 @@ BY_OBLIGATION: list[tuple[str, list[Piece], list[Piece], str]] = [
         [*RESUBSCRIBED, PRODUCED, read(A, 250)],
         [*RESUBSCRIBED, lost(A, 300, 0, 1)],
         "no partitions after it subscribed again",
+    ),
+    (
+        "CLIENT-COMMIT-ON-REVOKE",
+        [R, *settled(R, 10, 0, 1), REFUSED, *REVOKED],
+        [R, *settled(R, 10, 0, 1), REFUSED],
+        "no JoinGroup after ILLEGAL_GENERATION in a commit of the revoke callback",
+    ),
+    (
+        "CLIENT-COMMIT-ON-REVOKE",
+        [R, *settled(R, 10, 0, 1), REFUSED, *REVOKED],
+        [R, *settled(R, 10, 0, 1), REFUSED, *REVOKED, lost(R, 300, 0, 1)],
+        "no partitions after ILLEGAL_GENERATION in a commit of the revoke callback",
+    ),
+    (
+        "CLIENT-SUBSCRIBE-GROWS",
+        [A, *settled(A, 10, 0), action("add-partitions", None, 100), assigned(A, 500, 0, 1)],
+        [A, *settled(A, 10, 0), action("add-partitions", None, 100)],
+        "a new partition is assigned to nobody",
+    ),
+    (
+        "CLIENT-SUBSCRIBE-IDLE",
+        [*IDLE, *beats(B, 40, 9000)],
+        IDLE,
+        "no heartbeats without partitions",
+    ),
+    (
+        "CLIENT-SUBSCRIBE-IDLE",
+        [*IDLE, *beats(B, 40, 9000)],
+        [*IDLE, *beats(B, 40, 3000), join(B, 3000, "m2", gives="m2"), *beats(B, 3100, 9000)],
+        "joins again without partitions",
+    ),
+    (
+        "CLIENT-SUBSCRIBE-IDLE",
+        [*IDLE, *beats(B, 40, 9000)],
+        [*IDLE, *beats(B, 40, 9000), told(B, 1000)],
+        "a fatal error without partitions",
+    ),
+    (
+        "CLIENT-SUBSCRIBE-IDLE",
+        [GONE, *IDLE[1:], *beats(B, 40, 9000), assigned(B, 5000, 0)],
+        [GONE, *IDLE[1:], *beats(B, 40, 9000)],
+        "no partitions after the others had gone",
     ),
     (
         "CLIENT-SUBSCRIBE-NOT-FENCED",

@@ -30,6 +30,8 @@ type command struct {
 	Rack      *string        `json:"rack"`
 	Commits   *int           `json:"auto_commit_ms"`
 	Settings  map[string]any `json:"settings"`
+	OnRevoke  bool           `json:"commit_on_revoke"`
+	Age       *int           `json:"metadata_max_age_ms"`
 }
 
 // fields is an object on a line.

@@ -111,6 +111,8 @@ public final class ClientDriver {
         said.put("language", "java");
         List<String> features =
                 new ArrayList<>(List.of("auto-commit", "manual-commit", "pause", "seek"));
+        features.add("commit-on-revoke");
+        features.add("metadata-age");
         Set<String> options = ConsumerConfig.configNames();
         if (options.contains("group.instance.id")) {
             features.add("static");
@@ -161,6 +163,7 @@ public final class ClientDriver {
         private final BlockingQueue<JsonNode> told = new LinkedBlockingQueue<>();
         private KafkaConsumer<byte[], byte[]> consumer;
         private boolean polls;
+        private boolean commitsOnRevoke;
 
         User(String name) {
             super(name);
@@ -278,6 +281,10 @@ public final class ClientDriver {
             if (command.hasNonNull("rack")) {
                 config.put("client.rack", command.get("rack").asText());
             }
+            if (command.hasNonNull("metadata_max_age_ms")) {
+                config.put("metadata.max.age.ms", command.get("metadata_max_age_ms").asInt());
+            }
+            commitsOnRevoke = command.path("commit_on_revoke").asBoolean();
             command.path("settings").fields()
                     .forEachRemaining(one -> config.put(one.getKey(), one.getValue().asText()));
             consumer = new KafkaConsumer<>(config);
@@ -310,6 +317,15 @@ public final class ClientDriver {
         @Override
         public void onPartitionsRevoked(Collection<TopicPartition> partitions) {
             tell("revoked", partitions);
+            if (commitsOnRevoke) {
+                try {
+                    consumer.commitSync();
+                } catch (Exception error) {
+                    Map<String, Object> fields = error(error);
+                    fields.put("where", "commit");
+                    tell("error", fields);
+                }
+            }
         }
 
         // Without @Override: it came with 2.4.

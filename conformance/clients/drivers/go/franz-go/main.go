@@ -24,6 +24,8 @@ type franz struct {
 	client *kgo.Client
 	gate   *gate
 	ended  chan struct{}
+
+	commitsOnRevoke bool
 }
 
 func (f *franz) start(c command) (err error) {
@@ -43,7 +45,7 @@ func (f *franz) start(c command) (err error) {
 		kgo.WithHooks(f),
 		kgo.WithLogger(kgo.BasicLogger(os.Stderr, kgo.LogLevelWarn, nil)),
 		kgo.OnPartitionsAssigned(f.listener("assigned")),
-		kgo.OnPartitionsRevoked(f.listener("revoked")),
+		kgo.OnPartitionsRevoked(f.revoked),
 		kgo.OnPartitionsLost(f.listener("lost")),
 	}
 	if c.Reset == "earliest" {
@@ -62,6 +64,10 @@ func (f *franz) start(c command) (err error) {
 	} else {
 		opts = append(opts, kgo.DisableAutoCommit())
 	}
+	if c.Age != nil {
+		opts = append(opts, kgo.MetadataMaxAge(milliseconds(*c.Age)), kgo.MetadataMinAge(milliseconds(*c.Age/2)))
+	}
+	f.commitsOnRevoke = c.OnRevoke
 	if f.client, err = kgo.NewClient(opts...); err == nil {
 		go f.poll()
 	}
@@ -71,6 +77,16 @@ func (f *franz) start(c command) (err error) {
 func (f *franz) listener(event string) func(context.Context, *kgo.Client, map[string][]int32) {
 	return func(_ context.Context, _ *kgo.Client, partitions map[string][]int32) {
 		f.tellPartitions(event, partitions)
+	}
+}
+
+func (f *franz) revoked(ctx context.Context, client *kgo.Client, partitions map[string][]int32) {
+	f.tellPartitions("revoked", partitions)
+	if !f.commitsOnRevoke {
+		return
+	}
+	if err := client.CommitUncommittedOffsets(ctx); err != nil {
+		f.tellError("commit", errorOf(err))
 	}
 }
 
@@ -151,6 +167,7 @@ func main() {
 		"version": versionOf("github.com/twmb/franz-go"),
 		"features": []string{
 			"static", "cooperative", "auto-commit", "manual-commit", "pause", "seek",
+			"commit-on-revoke", "metadata-age",
 		},
 		"assignors": []string{"range", "roundrobin", "sticky", "cooperative-sticky"},
 	}, func(u user) consumer {

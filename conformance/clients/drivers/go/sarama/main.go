@@ -85,6 +85,9 @@ func (m *member) start(c command) (err error) {
 	if c.Rack != nil {
 		config.RackID = *c.Rack
 	}
+	if c.Age != nil {
+		config.Metadata.RefreshFrequency = milliseconds(*c.Age)
+	}
 	m.group, err = sarama.NewConsumerGroup(strings.Split(c.Bootstrap, ","), c.Group, config)
 	if err != nil {
 		return err
@@ -242,7 +245,7 @@ func errorOf(err error) clientError {
 
 func main() {
 	sarama.Logger = log.New(os.Stderr, "", log.LstdFlags)
-	features := []string{"static", "auto-commit", "manual-commit", "pause", "seek"}
+	features := []string{"static", "auto-commit", "manual-commit", "pause", "seek", "metadata-age"}
 	assignors := []string{"range", "roundrobin", "sticky"}
 	if _, has := strategies[cooperative]; has {
 		features = append(features, "cooperative")
