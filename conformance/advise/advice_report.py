@@ -112,10 +112,13 @@ def head_words(advice: Advice, log: LogFacts | None) -> Iterator[str]:
 
 
 def _choice(advice: Advice, log: LogFacts | None) -> Iterator[str]:
-    """Write the choice of static or dynamic members, with the price of either in a week."""
+    """Write the choice of static or dynamic members, with the price of either in a week.
+
+    Where nothing is to be changed, `advice_words` say so first.
+    """
     best = advice.advised
     other = _alternative(advice, log)
-    if other is None:
+    if other is None or len(both_settings(advice)) == 1:
         return
     word, against = ("static", "dynamic") if best.is_static else ("dynamic", "static")
     is_known = "is_static" in (log.facts if log is not None else {})
