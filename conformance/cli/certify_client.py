@@ -6,7 +6,11 @@ from pathlib import Path
 
 import click
 
-from fencepost.conformance.cases.clients.scenario_catalogue import cases_of, matching_scenarios
+from fencepost.conformance.cases.clients.scenario_catalogue import (
+    SCENARIOS,
+    cases_of,
+    matching_scenarios,
+)
 from fencepost.conformance.cli.certify import case_progress, give_out
 from fencepost.conformance.cli.cli import exit_codes
 from fencepost.conformance.cli.options.client_options import (
@@ -27,6 +31,7 @@ from fencepost.conformance.cli.options.target_options import (
 )
 from fencepost.conformance.clients.certify_client import certificate_of
 from fencepost.conformance.clients.driver_programs import find_client
+from fencepost.conformance.clients.scenario_file import read_scenarios
 from fencepost.conformance.clients.stage import SERVE
 from fencepost.conformance.runtime.event_loop import run
 from fencepost.conformance.targets.target_registry import find_revision
@@ -61,6 +66,20 @@ from fencepost.traces.report.client_certificate import read_client_certificate
     metavar="GLOB",
     help="Run only these obligations, scenarios or cases (may be repeated).",
 )
+@click.option(
+    "--scenarios",
+    "files",
+    multiple=True,
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Run the scenarios of this file instead of fencepost's own (may be repeated).",
+)
+@click.option(
+    "--keep-traces",
+    "keeps_traces",
+    is_flag=True,
+    help="Write the traces of cases that pass into --report DIR, too.",
+)
 @known_failures_options
 @written_list_option
 @older_option
@@ -74,6 +93,8 @@ def certify_client_command(
     revision: str,
     level: str,
     cases: tuple[str, ...],
+    files: tuple[Path, ...],
+    keeps_traces: bool,
     lists: tuple[Path, ...],
     no_known_failures: bool,
     written: Path | None,
@@ -91,10 +112,13 @@ def certify_client_command(
     confluent-kafka-go, kafkajs, platformatic (each with :VERSION, if you like), reference,
     mutant:NAME, or exec:COMMAND, a driver of your own.
     """
+    if keeps_traces and report is None:
+        raise click.UsageError("--keep-traces writes traces into a report: give --report DIR, too")
     before = None if old is None else read_client_certificate(old)
     kept = kept_entries(lists, written)
     held, judge = find_client(client), find_revision(revision)
-    scenarios = matching_scenarios(cases)
+    own = read_scenarios(files) if files else None
+    scenarios = matching_scenarios(cases, SCENARIOS if own is None else own)
     total = sum(len(cases_of(scenario)) for scenario in scenarios.values())
     with case_progress(total, is_quiet=as_json) as show:
         certificate = run(
@@ -103,9 +127,11 @@ def certify_client_command(
                 broker,
                 judge,
                 patterns=cases,
+                own=own,
                 level=Level[level.upper()],
                 jobs=jobs,
                 known_failures=None if no_known_failures else lists,
+                keeps_traces=keeps_traces,
                 progress=show,
             )
         )

@@ -1,4 +1,4 @@
-"""`cases` and `explain`: list cases, and explain a rule, a property or a case."""
+"""`cases` and `explain`: list cases and scenarios, and explain what has an id."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from fencepost.conformance.cli.options.common_options import (
     console,
     echo_json,
     json_option,
+    print_lines,
     revision_option,
 )
 from fencepost.conformance.cli.options.target_options import suite_option
@@ -35,12 +36,25 @@ _STALE = "(the reason is that of kafka-4's rule, which does something else)"
 @click.command("cases")
 @click.argument("pattern", metavar="[GLOB]", default="*")
 @suite_option
+@click.option(
+    "--client",
+    "of_clients",
+    is_flag=True,
+    help="List the scenarios of certify-client; GLOB is of an obligation, a scenario or a case.",
+)
 @json_option
-def cases_command(pattern: str, suite: str, as_json: bool) -> None:
+def cases_command(pattern: str, suite: str, of_clients: bool, as_json: bool) -> None:
     """List the test cases.
 
     They are those of the catalogue, or of another suite.  GLOB: only the cases whose id matches.
     """
+    if of_clients:
+        if suite != CATALOGUE:
+            raise click.UsageError(f"--client has one list of scenarios: leave out --suite {suite}")
+        from fencepost.conformance.cli.explain_clients import list_scenarios  # noqa: PLC0415  (kafka)
+
+        list_scenarios(pattern, as_json=as_json)
+        return
     revision = find_revision(DEFAULT_REVISION)
     chosen = find_suite(suite, revision)
     matching = chosen.matching(pattern)
@@ -77,7 +91,8 @@ def _levels(revision: Revision) -> dict[str, Level]:
 def explain_command(name: str, revision: str) -> None:
     """Explain a rule, a property or a case.
 
-    Also a rule or a property of your own, with --revision FILE.py:NAME.
+    Also a rule or a property of your own, with --revision FILE.py:NAME; and of certify-client an
+    obligation (CLIENT-...), a scenario or a case.
     """
     chosen = find_revision(revision)
     screen = console()
@@ -94,12 +109,25 @@ def explain_command(name: str, revision: str) -> None:
     entries = find_suite(suite if suite in NAMES else CATALOGUE, chosen).entries
     entry = next((e for e in entries if e.id == name), None)
     if entry is None:
-        known = [*properties, *(rule.id for _, rule in chosen.rules()), *(e.id for e in entries)]
+        from fencepost.conformance.cases.clients.scenario_catalogue import (  # noqa: PLC0415  (kafka)
+            SCENARIOS,
+        )
+        from fencepost.conformance.cli.explain_clients import explain_of_clients  # noqa: PLC0415
+
+        if explain_of_clients(screen, name):
+            return
+        known = [
+            *properties,
+            *(rule.id for _, rule in chosen.rules()),
+            *(e.id for e in entries),
+            *SCENARIOS,
+        ]
         raise click.UsageError(
             f"no rule of {revision}, no property and no case is called {name!r}"
             f"{did_you_mean(name, known)}; "
             "`fencepost table` lists the rules, `fencepost properties` the "
-            "properties, `fencepost cases` the cases; what is in a file of yours is found with "
+            "properties, `fencepost cases` the cases, `fencepost cases --client` the scenarios of "
+            "certify-client; what is in a file of yours is found with "
             "--revision FILE.py:NAME"
         )
     _explain_case(screen, entry, _levels(chosen))
@@ -135,8 +163,7 @@ def _explain_rule(screen: Console, table: Table, rule: Rule, base: str, *, stale
     ]
     if rule.defensive:
         lines.append(("unreachable", rule.defensive))
-    for name, value in lines:
-        screen.print(Text.assemble((f"{name:<12}", "bold"), " ", value))
+    print_lines(screen, lines)
     if base:
         text = f"what must be, and the cases, are of {base}'s rule; yours may be about less"
         screen.print(Text.assemble((f"{'changed':<12}", "bold"), " ", text))
@@ -181,5 +208,4 @@ def explain_property(screen: Console, property_: Property) -> None:
     ]
     if property_.formula is not None:
         lines.insert(2, ("as formula", str(property_.formula)))
-    for name, value in lines:
-        screen.print(Text.assemble((f"{name:<12}", "bold"), " ", value))
+    print_lines(screen, lines)

@@ -27,6 +27,7 @@ _DERIVED = {
     "known-failures-1": "fencepost.traces.files.known_failure_lists:SCHEMA.schema",
     "operator-report-1": "fencepost.traces.operations.operator_words:SCHEMA.schema",
     "provocations-1": "fencepost.conformance.cases.clients.provocation:SCHEMA.schema",
+    "scenarios-1": "fencepost.conformance.clients.scenario_file:SCHEMA.schema",
     "simulation-1": "fencepost.conformance.simulate.simulate:SCHEMA.schema",
     "server-log-audit-1": "fencepost.traces.audit.server_log_audit:SCHEMA.schema",
 }

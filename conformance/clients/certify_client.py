@@ -100,6 +100,7 @@ class ClientCertifier:
         *,
         jobs: int = JOBS,
         attempts: int = ATTEMPTS,
+        keeps_traces: bool = False,
         progress: Progress | None = None,
     ) -> None:
         self._client = client
@@ -107,6 +108,7 @@ class ClientCertifier:
         self._stage = stage
         self._places = asyncio.Semaphore(jobs)
         self._attempts = attempts
+        self._keeps_traces = keeps_traces
         self._progress = progress
         self._starts = False
         self._one_trial = asyncio.Lock()
@@ -184,8 +186,7 @@ class ClientCertifier:
         if not self._starts:
             raise TargetUnavailableError(f"{self._client.name} starts no consumer: {why[0]}")
 
-    @staticmethod
-    def _result(name: str, scenario: Scenario, runs: _CaseRuns) -> ClientResult:
+    def _result(self, name: str, scenario: Scenario, runs: _CaseRuns) -> ClientResult:
         outcome, verdict, evidence, notes = runs.decision()
         case = ClientCase(name, scenario)
         return ClientResult(
@@ -198,11 +199,17 @@ class ClientCertifier:
             notes=notes,
             evidence=evidence,
             at_ms=verdict.at_ms,
+            keeps_trace=self._keeps_traces,
         )
 
 
 def _has_started(evidence: Evidence) -> bool:
     return any(act.name == _START and act.outcome == "ok" for act in evidence.actions)
+
+
+def _count(scenarios: Mapping[str, Scenario]) -> int:
+    """Count the cases of scenarios."""
+    return sum(len(scenario.obligations) for scenario in scenarios.values())
 
 
 async def certificate_of(
@@ -211,25 +218,34 @@ async def certificate_of(
     revision: Revision,
     *,
     patterns: Sequence[str] = (),
+    own: Mapping[str, Scenario] | None = None,
     level: Level = Level.SHOULD,
     jobs: int = JOBS,
     known_failures: Sequence[Path] | None = (),
+    keeps_traces: bool = False,
     progress: Progress | None = None,
 ) -> ClientCertificate:
     """Hold a client to its obligations.
 
     `broker`: `serve`, or a target.  `patterns`: of cases, obligations or scenarios: only these.
-    `known_failures`: lists beside the shipped one; None: no list at all.
+    `own`: scenarios to run instead of the catalogue's.
+    `known_failures`: lists beside the shipped one; None: no list at all.  `keeps_traces`: the
+    report has traces of what passes, too.
 
     Raises NoScenarioError, KnownFailuresError, UnknownTargetError and TargetUnavailableError.
     """
     began = time.monotonic()
-    scenarios = matching_scenarios(patterns)
-    cases = sum(len(scenario.obligations) for scenario in scenarios.values())
-    every = sum(len(scenario.obligations) for scenario in SCENARIOS.values())
-    notes = (f"{plural(every - cases, 'case')} not chosen",) if cases < every else ()
+    among = SCENARIOS if own is None else own
+    scenarios = matching_scenarios(patterns, among)
+    left_out = _count(among) - _count(scenarios)
+    notes = (f"{plural(left_out, 'case')} not chosen",) if left_out else ()
+    if own is not None:
+        others = plural(_count(SCENARIOS), "case")
+        notes = (f"scenarios of a file, and none of the catalogue's {others}", *notes)
     async with open_stage(broker, revision) as stage:
-        certifier = ClientCertifier(client, stage, jobs=jobs, progress=progress)
+        certifier = ClientCertifier(
+            client, stage, jobs=jobs, keeps_traces=keeps_traces, progress=progress
+        )
         results = tuple(await certifier.run(list(scenarios.values())))
     introduction = certifier.introduction
     if known_failures is not None:

@@ -213,6 +213,11 @@ class Driver:
         """Return the last lines of its stderr."""
         return self._process.last_words()
 
+    def forget(self) -> None:
+        """Drop the events and the stderr of the scenario that is over."""
+        self.events.clear()
+        self._process.forget_words()
+
     def take_line(self, line: bytes) -> None:
         """Handle a line of the driver's stdout."""
         if self._is_ending or self.fault is not None:
@@ -224,9 +229,9 @@ class Driver:
             else:
                 self._take_reply(fields)
         except LineError as error:
-            self.fail(f"wrote a line that {error}: {shortened(line)!r}")
+            self.fail(f"wrote a line that {error}: '{shortened(line)}'")
         except msgspec.ValidationError as error:
-            self.fail(f"wrote what the protocol doesn't have: {error}: {shortened(line)!r}")
+            self.fail(f"wrote what the protocol doesn't have: {error}: '{shortened(line)}'")
 
     def fail(self, how: str) -> DriverError:
         """Note a fault of the driver, kill it, and raise DriverError in all that wait for it."""
@@ -266,7 +271,7 @@ class Driver:
             waiting = dict.fromkeys(f"`{command.name}`" for command in self._open.values())
             raise self.fail(f"answered no {' nor '.join(waiting)} for {within_s:g} s") from None
         if not isinstance(reply, Introduction):
-            raise self.fail(f"refused `hello`: {reply}")
+            raise self.fail(f"refused `hello`: {shortened(msgspec.json.encode(reply))}")
         return reply
 
     def _send(self, command: AnyCommand) -> _Sent:
@@ -283,7 +288,7 @@ class Driver:
 
     def _take_event(self, event: AnyEvent) -> None:
         if event.consumer is not None and event.consumer not in self._started:
-            self.fail(f"told of a consumer {event.consumer!r}, which was never started")
+            self.fail(f"told of a consumer '{event.consumer}', which was never started")
         elif len(self.events) >= MOST_EVENTS:
             self.fail(f"wrote more than {MOST_EVENTS:,} events")
         else:
@@ -297,7 +302,7 @@ class Driver:
         number = fields.get("id")
         sent = self._open.get(number) if isinstance(number, int) else None
         if sent is None:
-            self.fail(f"answered what nobody asked: {shortened(fields)}")
+            self.fail(f"answered what nobody asked: {shortened(msgspec.json.encode(fields))}")
         else:
             reply = reply_of(fields, type(sent.command))
             del self._open[sent.command.id]
@@ -372,7 +377,7 @@ class DriverPool:
     async def give_back(self, driver: Driver, *, clean: bool) -> None:
         """Take a driver back for another scenario; end it unless it is clean."""
         if clean and driver.fault is None:
-            driver.events.clear()
+            driver.forget()
             self._idle.append(driver)
         elif (stack := self._stacks.pop(id(driver), None)) is not None:
             await stack.aclose()

@@ -29,6 +29,7 @@ from fencepost.conformance.cases.clients.scenario import (
     Settled,
     Until,
     client_id,
+    missing,
     process_of,
 )
 from fencepost.conformance.clients.driver import Driver, DriverError, DriverPool, Late, Reply
@@ -165,6 +166,7 @@ class Timeline:
     unsupported: str = ""
     unmet: list[tuple[float, str]] = field(default_factory=list)
     versions: list[tuple[float, Mapping[str, tuple[int, int]]]] = field(default_factory=list)
+    stderr: dict[str, list[str]] = field(default_factory=dict)
     _calls: list[Call] = field(default_factory=list)
     _open: dict[int, tuple[RecordedExchange, str]] = field(default_factory=dict)
     _version_requests: list[RecordedExchange] = field(default_factory=list)
@@ -201,6 +203,7 @@ class Timeline:
             broken=self.broken,
             unmet=tuple(self.unmet),
             unsupported=self.unsupported,
+            stderr={process: tuple(lines) for process, lines in self.stderr.items()},
         )
 
     def _read_history(self) -> None:
@@ -405,6 +408,8 @@ class ScenarioRun:
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
+        for process, driver in self._drivers.items():
+            self._keep_stderr(process, driver)
         evidence = self.timeline.evidence()
         await self._tidy(evidence)
         return evidence
@@ -502,6 +507,7 @@ class ScenarioRun:
             if run.process == process and run.ended_ms is None:
                 self.timeline.end(run, "crashed")
         await driver.crash()
+        self._keep_stderr(process, driver)
         self._note("crash")
         await self._pool.give_back(driver, clean=False)
 
@@ -557,7 +563,8 @@ class ScenarioRun:
         began = self.timeline.now_ms()
         while not is_met(act.condition, self.timeline.evidence(), self._since, began):
             if self.timeline.now_ms() - began > act.within_ms:
-                reason = f"{_words(act)} was not seen within {act.within_ms / 1000:g} s"
+                seconds = act.within_ms / 1000
+                reason = f"{missing(act.condition)} within {seconds:g} s"
                 self.timeline.unmet.append((began, reason))
                 if act.needed:
                     raise _BrokeOffError(reason)
@@ -593,6 +600,10 @@ class ScenarioRun:
         joins = self.timeline.evidence().joins_of(run)
         answer = joins[-1].answer if joins else None
         return answer.member_id if isinstance(answer, JoinGroupResponse) else ""
+
+    def _keep_stderr(self, process: str, driver: Driver) -> None:
+        if lines := driver.last_words():
+            self.timeline.stderr.setdefault(process, []).extend(lines)
 
     def _name(self, run: ConsumerRun) -> str:
         return f"{self._label}/{run.id}"
@@ -632,10 +643,3 @@ async def _close(driver: Driver, name: str) -> bool:
         return isinstance(await driver.do(Close(name, 2000)), Done)
     except DriverError:
         return False
-
-
-def _words(act: Until) -> str:
-    fields = msgspec.to_builtins(act.condition)
-    name = fields.pop("until")
-    details = ", ".join(f"{v}" if not isinstance(v, list) else " ".join(v) for v in fields.values())
-    return f"{name} ({details})"

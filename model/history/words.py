@@ -12,7 +12,7 @@ import binascii
 import json
 import re
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
@@ -54,6 +54,13 @@ class WrongField(NamedTuple):
 def plural(number: int, word: str) -> str:
     """Return a count with its noun: `1 case`, `2,000 cases`."""
     return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
+
+
+def enumerated(words: Sequence[str], last: str = "and") -> str:
+    """Return words as a list in a sentence: `a`, `a and b`, `a, b and c`; `last`: the last link."""
+    if len(words) < 2:
+        return "".join(words)
+    return f"{', '.join(words[:-1])} {last} {words[-1]}"
 
 
 def made_by(implementation: str, version: str) -> str:

@@ -84,7 +84,14 @@ def dashed(name: str) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "-", name).lower()
 
 
-class Step(msgspec.Struct, frozen=True, tag=dashed, tag_field="act", omit_defaults=True):
+class Step(
+    msgspec.Struct,
+    frozen=True,
+    tag=dashed,
+    tag_field="act",
+    omit_defaults=True,
+    forbid_unknown_fields=True,
+):
     """Something that is done.
 
     Scenarios write the class as `act` and leave defaults out, which is msgspec's own form; plans
@@ -212,7 +219,7 @@ class Plan(msgspec.Struct, frozen=True):
 # What a consumer's user does, and what is done to its process.
 
 
-class Settings(msgspec.Struct, frozen=True, omit_defaults=True):
+class Settings(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """The settings of a consumer that differ between scenarios; None: as in all.
 
     `assignor` None: the one that the scenario names, or the library's usual one.

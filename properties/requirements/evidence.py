@@ -157,7 +157,8 @@ class Evidence:
     `versions`: times, and the ranges that the broker advertised from then on.  `stalls`: times at
     which the control client had to wait, with the ms.  `broken`: the reason why the run did not
     come to its end, or "".  `unmet`: times and conditions of waits in vain.  `unsupported`: the
-    feature that the library reported to lack, or "".
+    feature that the library reported to lack, or "".  `stderr`: its end, by process; it is for
+    readers, and no judge looks at it.
     """
 
     runs: tuple[ConsumerRun, ...]
@@ -171,6 +172,7 @@ class Evidence:
     broken: str = ""
     unmet: tuple[tuple[float, str], ...] = ()
     unsupported: str = ""
+    stderr: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     # Runs.
 

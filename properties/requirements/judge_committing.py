@@ -33,6 +33,8 @@ from fencepost.properties.requirements.requirement import (
     has_partitions,
     unknown,
     violated,
+    with_instance,
+    with_member,
 )
 
 _ASKS_FOR_JOIN = (Code.UNKNOWN_MEMBER_ID, Code.ILLEGAL_GENERATION, Code.REBALANCE_IN_PROGRESS)
@@ -57,7 +59,7 @@ def _of_member(evidence: Evidence) -> Iterator[Verdict]:
             if not call.member_id or call.generation < 0:
                 yield violated(
                     "commits as nobody's member",
-                    f"{run.name} committed with member id {call.member_id!r} and generation "
+                    f"{run.name} committed with {with_member(call.member_id)} and generation "
                     f"{call.generation}",
                     call.at_ms,
                 )
@@ -192,7 +194,7 @@ def _comes_back(evidence: Evidence) -> Iterator[Verdict]:
         if join.instance != run.instance and join.request is not None:
             yield violated(
                 f"joins as somebody else {after}",
-                f"{run.name} joined with instance id {join.instance!r} {after}",
+                f"{run.name} joined with {with_instance(join.instance)} {after}",
                 join.at_ms,
             )
 

@@ -38,6 +38,8 @@ from fencepost.properties.requirements.requirement import (
     unknown,
     unsupported,
     violated,
+    with_instance,
+    with_member,
 )
 
 _LOST = {"lose", "cut"}
@@ -80,10 +82,10 @@ def _other_instance(run: ConsumerRun, call: Call) -> Verdict:
     elif call.instance is None:
         how, detail = "without an instance id", "has none"
     else:
-        how, detail = "with another instance id", f"has {call.instance!r}"
+        how, detail = "with another instance id", f"has '{call.instance}'"
     return violated(
         f"{call.api} {how}",
-        f"the user of {run.name} set the instance id {run.instance!r}; {call.api} "
+        f"the user of {run.name} set {with_instance(run.instance)}; {call.api} "
         f"v{call.version} {detail}",
         call.at_ms,
     )
@@ -136,7 +138,7 @@ def _dynamic(evidence: Evidence) -> Iterator[Verdict]:
                 yield violated(
                     f"{call.api} with an instance id",
                     f"the user of {run.name} set no instance id; {call.api} v{call.version} has "
-                    f"{call.instance!r}",
+                    f"'{call.instance}'",
                     call.at_ms,
                 )
 
@@ -150,7 +152,7 @@ def _empty_first(evidence: Evidence) -> Iterator[Verdict]:
         if call.member_id:
             yield violated(
                 "the first JoinGroup has a member id",
-                f"{run.name} was just started, and joined with member id {call.member_id!r}",
+                f"{run.name} was just started, and joined with {with_member(call.member_id)}",
                 call.at_ms,
             )
 
@@ -165,8 +167,8 @@ def _id_required(evidence: Evidence) -> Iterator[Verdict]:
         elif after.member_id != member_id:
             yield violated(
                 "the JoinGroup after MEMBER_ID_REQUIRED has another member id",
-                f"{run.name} was given the member id {member_id!r} with MEMBER_ID_REQUIRED, and "
-                f"joined with {after.member_id!r}",
+                f"{run.name} was given {with_member(member_id)} with MEMBER_ID_REQUIRED, and "
+                f"joined with {with_member(after.member_id)}",
                 after.at_ms,
             )
         is_judged = True
@@ -189,8 +191,8 @@ def _rejoins_without_answer(evidence: Evidence, fault: str, after: str) -> Itera
             if again.instance != run.instance or again.member_id not in allowed:
                 yield violated(
                     f"joins as somebody else {after}",
-                    f"{run.name} joined with instance id {again.instance!r} and member id "
-                    f"{again.member_id!r} {after}",
+                    f"{run.name} joined with {with_instance(again.instance)} and "
+                    f"{with_member(again.member_id)} {after}",
                     again.at_ms,
                 )
         if lost:
@@ -216,9 +218,9 @@ def _rejoins_after(
         if not is_right(run, call, join):
             yield violated(
                 f"joins as somebody else after {code.name} in {call.api}",
-                f"{run.name} (instance id {run.instance!r}, member id {call.member_id!r}) was "
-                f"answered {code.name} in {call.api}, and joined with instance id "
-                f"{join.instance!r} and member id {join.member_id!r}",
+                f"{run.name} ({with_instance(run.instance)}, {with_member(call.member_id)}) was "
+                f"answered {code.name} in {call.api}, and joined with "
+                f"{with_instance(join.instance)} and {with_member(join.member_id)}",
                 join.at_ms,
             )
         after = f"after {code.name} in {call.api}"
@@ -289,8 +291,9 @@ def _goes_on(evidence: Evidence, *codes: Code, looks: bool) -> Iterator[Verdict]
             if call.member_id != decided.member_id or lost_id:
                 yield violated(
                     f"is somebody else after {code.name}",
-                    f"{run.name} was {call.member_id!r} when it was answered {code.name}, and "
-                    f"went on as {decided.member_id!r} with instance id {decided.instance!r}",
+                    f"{run.name} had {with_member(call.member_id)} when it was answered "
+                    f"{code.name}, and went on with {with_member(decided.member_id)} and "
+                    f"{with_instance(decided.instance)}",
                     decided.at_ms,
                 )
     names = " or ".join(code.name for code in codes)
@@ -352,7 +355,7 @@ def _not_twice(evidence: Evidence) -> Iterator[Verdict]:
         if other is not run:
             yield violated(
                 "works in silence at a broker without static members",
-                f"{other.name} and {run.name} both have the instance id {run.instance!r}; "
+                f"{other.name} and {run.name} both have {with_instance(run.instance)}; "
                 "their users were assigned partitions at a broker without static members, and told "
                 "nothing",
                 first.at_ms,

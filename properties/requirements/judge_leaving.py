@@ -35,6 +35,8 @@ from fencepost.properties.requirements.requirement import (
     nobody_fenced,
     unknown,
     violated,
+    with_instance,
+    with_member,
 )
 
 _CLOSE, _REMOVE, _EXPIRE, _RESUME = "close", "remove", "expire", "poll-on"
@@ -77,8 +79,8 @@ def _dynamic_leaves(evidence: Evidence) -> Iterator[Verdict]:
         if leave.instance is not None or leave.member_id not in names:
             yield violated(
                 "LeaveGroup of somebody else",
-                f"{run.name} left with member id {leave.member_id!r} and instance id "
-                f"{leave.instance!r}",
+                f"{run.name} left with {with_member(leave.member_id)} and "
+                f"{with_instance(leave.instance)}",
                 leave.at_ms,
             )
         yield HOLDS
@@ -121,8 +123,8 @@ def _fenced_close(evidence: Evidence) -> Iterator[Verdict]:
             if any(row.member_id not in own and row.group_instance_id for row in rows):
                 yield violated(
                     "LeaveGroup of the one who has its place",
-                    f"{run.name} was fenced, and sent LeaveGroup with instance id "
-                    f"{call.instance!r} and member id {call.member_id!r}",
+                    f"{run.name} was fenced, and sent LeaveGroup with "
+                    f"{with_instance(call.instance)} and {with_member(call.member_id)}",
                     call.at_ms,
                 )
     if not fenced_ms:
@@ -164,8 +166,8 @@ def _comes_back(evidence: Evidence, name: str, after: str) -> Iterator[Verdict]:
         if joins[0].instance != run.instance or joins[0].member_id:
             yield violated(
                 f"comes back as somebody else {after}",
-                f"{run.name} joined with instance id {joins[0].instance!r} and member id "
-                f"{joins[0].member_id!r} {after}",
+                f"{run.name} joined with {with_instance(joins[0].instance)} and "
+                f"{with_member(joins[0].member_id)} {after}",
                 joins[0].at_ms,
             )
         yield has_partitions(evidence, run, since, after)
@@ -182,8 +184,8 @@ def _no_commits_after_removal(evidence: Evidence) -> Iterator[Verdict]:
             if (not call.member_id and call.instance is None) or call.generation < 0:
                 yield violated(
                     "commits as nobody's member",
-                    f"{run.name} had been removed, and committed with member id "
-                    f"{call.member_id!r}, instance id {call.instance!r} and generation "
+                    f"{run.name} had been removed, and committed with "
+                    f"{with_member(call.member_id)}, {with_instance(call.instance)} and generation "
                     f"{call.generation}",
                     call.at_ms,
                 )
@@ -262,8 +264,8 @@ def _quiet(evidence: Evidence) -> Iterator[Verdict]:
         for more in evidence.of(run, *MEMBER_APIS, since=since, until=until):
             yield violated(
                 f"goes on with {more.api}",
-                f"{run.name} was fenced, and by itself sent {more.api} with member id "
-                f"{more.member_id!r} {(more.at_ms - call.end_ms) / 1000:.1f} s later",
+                f"{run.name} was fenced, and by itself sent {more.api} with "
+                f"{with_member(more.member_id)} {(more.at_ms - call.end_ms) / 1000:.1f} s later",
                 more.at_ms,
             )
 
@@ -288,7 +290,7 @@ def _joins_again(run: ConsumerRun, call: Call, when: str) -> Verdict:
     how = "with an empty member id" if not call.member_id else "with a member id"
     return violated(
         f"joins again {how} {when}",
-        f"{run.name} was fenced, and {when} joined again {how} and instance id {call.instance!r}",
+        f"{run.name} was fenced, and {when} joined again {how} and {with_instance(call.instance)}",
         call.at_ms,
     )
 
@@ -334,8 +336,8 @@ def _no_commits_after_fencing(evidence: Evidence) -> Iterator[Verdict]:
                 how = "and was served" if commit.went_well else "as nobody's member"
                 yield violated(
                     f"commits {how}",
-                    f"{run.name} was fenced, and committed {how}, with member id "
-                    f"{commit.member_id!r} and generation {commit.generation}",
+                    f"{run.name} was fenced, and committed {how}, with "
+                    f"{with_member(commit.member_id)} and generation {commit.generation}",
                     commit.at_ms,
                 )
 
@@ -352,8 +354,8 @@ def _late_commit(evidence: Evidence) -> Iterator[Verdict]:
                 yield violated(
                     "the commit of a replaced member is accepted",
                     f"another process had the place of {run.name} when its user committed; its "
-                    f"OffsetCommit v{call.version} with member id {call.member_id!r} and instance "
-                    f"id {call.instance!r} was accepted",
+                    f"OffsetCommit v{call.version} with {with_member(call.member_id)} and "
+                    f"{with_instance(call.instance)} was accepted",
                     call.at_ms,
                 )
 
@@ -392,7 +394,7 @@ def _takeovers(evidence: Evidence) -> Iterator[Verdict]:
             names = ", ".join(run.name for run, _ in held[:6])
             yield violated(
                 "takes the instance id back",
-                f"the holder of instance id {instance!r} changed {len(held) - 1} times: {names}",
+                f"the holder of {with_instance(instance)} changed {len(held) - 1} times: {names}",
                 held[len(rivals)][1],
             )
 

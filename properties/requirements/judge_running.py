@@ -34,6 +34,8 @@ from fencepost.properties.requirements.requirement import (
     unknown,
     unsupported,
     violated,
+    with_instance,
+    with_member,
 )
 
 _OF_SESSION = 0.9
@@ -321,7 +323,7 @@ def _polls_on(evidence: Evidence) -> Iterator[Verdict]:
         if join.instance != run.instance:
             yield violated(
                 "comes back as somebody else when its user polls on",
-                f"{run.name} came back with instance id {join.instance!r}",
+                f"{run.name} came back with {with_instance(join.instance)}",
                 join.at_ms,
             )
         yield has_partitions(evidence, run, ended, "after its user polled on")
@@ -344,17 +346,16 @@ def _own_ids(evidence: Evidence) -> Iterator[Verdict]:
                 member_id = answer.member_id if isinstance(answer, JoinGroupResponse) else ""
                 other = holders.setdefault(member_id, run)
                 if other.consumer != run.consumer:
-                    yield _mixed(run, f"member id {member_id!r} of {other.name}", call.at_ms)
+                    yield _mixed(run, f"{with_member(member_id)} of {other.name}", call.at_ms)
             for call in evidence.of(run, *MEMBER_APIS):
                 if call.instance not in {None, run.instance}:
-                    yield _mixed(run, f"instance id {call.instance!r}", call.at_ms)
+                    yield _mixed(run, with_instance(call.instance), call.at_ms)
 
 
 def _mixed(run: ConsumerRun, detail: str, at_ms: float) -> Verdict:
-    own = "no instance id" if run.instance is None else f"the instance id {run.instance!r}"
     return violated(
         "members of one process are mixed up",
-        f"{run.name} has {own}, and appears with {detail}",
+        f"{run.name} has {with_instance(run.instance)}, and appears with {detail}",
         at_ms,
     )
 

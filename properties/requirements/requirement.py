@@ -84,6 +84,16 @@ def weighed(verdict: Verdict, evidence: Evidence) -> Verdict:
     return verdict
 
 
+def with_instance(instance: str | None) -> str:
+    """Name an instance id in a sentence."""
+    return "no instance id" if instance is None else f"the instance id '{instance}'"
+
+
+def with_member(member_id: str | None) -> str:
+    """Name a member id in a sentence."""
+    return f"the member id '{member_id}'" if member_id else "an empty member id"
+
+
 def no_leave(evidence: Evidence, run: ConsumerRun, since: float = 0.0) -> Verdict:
     """Judge that no LeaveGroup names a static member."""
     call = next(evidence.leaves_of(run, since), None)
@@ -148,7 +158,7 @@ AREAS = {
 JOIN_LOGIC = "KIP-345, Join Group Logic Change"
 BEHAVIOUR = "KIP-345, Client Behavior Changes"
 
-_PREFIX = "CLIENT-"
+CLIENT_PREFIX = "CLIENT-"
 
 
 class Members(StrEnum):
@@ -196,12 +206,12 @@ class Requirement:
 
     def __post_init__(self) -> None:
         if self.area not in AREAS:
-            raise ValueError(f"{self.id!r} is no id of an obligation: {_PREFIX}AREA-WHAT")
+            raise ValueError(f"{self.id!r} is no id of an obligation: {CLIENT_PREFIX}AREA-WHAT")
 
     @property
     def area(self) -> str:
         """The area that its id names, such as `FENCED`; "" for none."""
-        rest = self.id.removeprefix(_PREFIX) if self.id.startswith(_PREFIX) else ""
+        rest = self.id.removeprefix(CLIENT_PREFIX) if self.id.startswith(CLIENT_PREFIX) else ""
         return next((area for area in AREAS if rest.startswith(f"{area}-")), "")
 
     def verdict(self, evidence: Evidence) -> Verdict:

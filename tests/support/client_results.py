@@ -29,7 +29,7 @@ RUN = evidence(
     leave(A, 1050),
     assigned(A, 1200),
     stalls=((300.0, 80.0),),
-    unmet=((400.0, "read (a) was not seen within 15 s"),),
+    unmet=((400.0, "the user of a read no records within 15 s"),),
 )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from fencepost.model.history.words import enumerated
 from fencepost.traces.operations.operator_report import OperatorReport, Recurring
 from fencepost.traces.operations.operator_rows import (
     Cause,
@@ -150,8 +151,7 @@ def often(count: int) -> str:
 
 
 def _names(processes: Sequence[Process]) -> str:
-    texts = [str(process) for process in processes]
-    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
+    return enumerated([str(process) for process in processes])
 
 
 def rhythm(problem: Recurring) -> str:

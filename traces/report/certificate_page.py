@@ -382,7 +382,7 @@ def client_page(
         groups=_groups(cases),
         traces=[
             {**_trace(traces[case["trace"]]), "anchor": case["anchor"], "case": case}
-            for case in cases
+            for case in sorted(cases, key=lambda case: case["outcome"] == OUTCOMES[0])
             if case["trace"] in traces
         ],
     )
@@ -451,7 +451,12 @@ def _trace(trace: Mapping[str, Any]) -> dict[str, Any]:
         }
         for row in trace["rows"]
     ]
-    return {"rows": rows, "left_out": trace["left_out"], "lives": trace["lives"]}
+    return {
+        "rows": rows,
+        "left_out": trace["left_out"],
+        "lives": trace["lives"],
+        "stderr": trace.get("stderr", {}),
+    }
 
 
 def findings_page(

@@ -263,6 +263,16 @@ class ClientCertificateCase(Document, frozen=True, kw_only=True):
     trace: _Trace
     attempts: Annotated[int, Meta(ge=0, description="How many runs were judged")]
     notes: tuple[str, ...]
+    stderr: (
+        Annotated[
+            dict[str, tuple[str, ...]],
+            Meta(
+                description="The last lines of each driver's stderr, by process; of what did not "
+                "pass, and of all with --keep-traces"
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
 
     @classmethod
     def of(cls, result: ClientResult) -> ClientCertificateCase:
@@ -279,6 +289,7 @@ class ClientCertificateCase(Document, frozen=True, kw_only=True):
             trace=trace_name(result.case.id) if result.has_trace else None,
             attempts=result.attempts,
             notes=result.all_notes,
+            stderr=dict(result.stderr) or UNSET,
         )
 
 

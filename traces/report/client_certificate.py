@@ -107,12 +107,13 @@ class ClientResult(CheckResult):
     """The result of one requirement in one scenario.
 
     `evidence`: of the run that shows it, None where nothing was run; `at_ms`: where on its
-    timeline.
+    timeline.  `keeps_trace`: a report has a trace of it, whatever its outcome.
     """
 
     case: ClientCase
     evidence: Evidence | None = None
     at_ms: float | None = None
+    keeps_trace: bool = False
 
     @property
     def obligation(self) -> str:
@@ -122,7 +123,12 @@ class ClientResult(CheckResult):
     @property
     def has_trace(self) -> bool:
         """Tell if a report keeps a trace of it."""
-        return self.evidence is not None and self.outcome in TRACED
+        return self.evidence is not None and (self.keeps_trace or self.outcome in TRACED)
+
+    @property
+    def stderr(self) -> Mapping[str, tuple[str, ...]]:
+        """Return the end of what each process wrote to stderr, of a result that has a trace."""
+        return self.evidence.stderr if self.evidence is not None and self.has_trace else {}
 
     def is_covered_by(self, entry: KnownFailure) -> bool:
         """Tell if an entry that names the case is about what was seen in it.
@@ -316,6 +322,7 @@ class ClientTrace(Document, frozen=True, kw_only=True):
     wrong_at_ms: int | None
     left_out: int
     rows: tuple[TraceRow, ...]
+    stderr: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def client_trace(result: ClientResult) -> ClientTrace:
@@ -333,6 +340,7 @@ def client_trace(result: ClientResult) -> ClientTrace:
         wrong_at_ms=None if at_ms is None else round(at_ms),
         left_out=max(0, len(rows) - _MOST_ROWS),
         rows=tuple(rows[:_MOST_ROWS]),
+        stderr=dict(evidence.stderr),
     )
 
 

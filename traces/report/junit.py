@@ -134,9 +134,17 @@ def _client_case(report: ClientCertificate, result: ClientResult) -> JUnitCase:
         name=result.case.id,
         outcome=result.outcome,
         message=message,
-        text=f"{result.case.about}\n\n{message}" if result.outcome in _LONG else "",
+        text=_client_text(result) if result.outcome in _LONG else "",
         aside=_aside(report, result),
     )
+
+
+def _client_text(result: ClientResult) -> str:
+    """Return the sentence, what was seen, and what drivers wrote to stderr."""
+    parts = [result.case.about, _message(result)]
+    for process, lines in result.stderr.items():
+        parts.append("\n".join([f"stderr of {process}:", *lines]))
+    return "\n\n".join(parts)
 
 
 def _client_order(suite: str) -> tuple[int, int]:

@@ -33,7 +33,7 @@ from fencepost.properties.judging.outcome import NOT_LISTED, CaseResult, CheckRe
 from fencepost.properties.judging.report import Certificate, Overall, Report
 from fencepost.properties.requirements.requirements import REQUIREMENTS
 from fencepost.traces.report.certificate_data import CaseRow, Cause, causes_of, masking
-from fencepost.traces.report.client_certificate import ClientCertificate
+from fencepost.traces.report.client_certificate import ClientCertificate, ClientResult
 
 COLOURS = {
     Outcome.PASS: "green",
@@ -62,6 +62,9 @@ _VERSION = re.compile(r"(?P<api>the target lacks \w+) v(?P<version>\d+)")
 _MOST_CAUSES, _FULL_CAUSES, _MOST_STEPS = 12, 3, 8
 """The numbers of causes that are printed, of those with steps, and of steps each."""
 
+_MOST_WORDS = 6
+"""The number of lines of a driver's stderr that are printed."""
+
 
 def print_certificate(
     report: Certificate | ClientCertificate, console: Console, *, reported: bool = False
@@ -69,9 +72,9 @@ def print_certificate(
     """Print a report for people.  `reported`: files are written, too, which have the rest."""
     rest = "the report" if reported else "--report DIR"
     if isinstance(report, ClientCertificate):
-        _client_failures(report, console)
-        _client_cases(report, Outcome.KNOWN_FAILURE, "Known failures", console)
-        _client_cases(report, Outcome.UNKNOWN, "Not decided", console)
+        _client_failures(report, console, rest)
+        _client_cases(report, Outcome.KNOWN_FAILURE, "Known failures", console, rest)
+        _client_cases(report, Outcome.UNKNOWN, "Not decided", console, rest)
     else:
         _failures(report, revisions.find(report.revision), console, rest)
         _known(report, console, rest)
@@ -107,7 +110,7 @@ def print_cut_short(results: Sequence[CheckResult], total: int, console: Console
         say(console, f"and {len(bad) - _MOST_CAUSES} more")
 
 
-def _client_failures(report: ClientCertificate, console: Console) -> None:
+def _client_failures(report: ClientCertificate, console: Console, rest: str) -> None:
     """Print what failed: each requirement once, with its sentence and the scenarios."""
     bad = report.of(*NOT_LISTED)
     for name in dict.fromkeys(result.obligation for result in bad):
@@ -118,11 +121,22 @@ def _client_failures(report: ClientCertificate, console: Console) -> None:
             say(console, f"  {result.case.scenario.id}: {result.message}")
             for note in result.all_notes:
                 say(console, f"    note: {note}", "dim")
+            _stderr(result, console, rest)
         console.print()
 
 
+def _stderr(result: ClientResult, console: Console, rest: str) -> None:
+    """Print the end of what drivers wrote to stderr; `rest`: where more of it is."""
+    for process, lines in result.stderr.items():
+        say(console, f"    stderr of {process}:", "dim")
+        if (more := len(lines) - _MOST_WORDS) > 0:
+            say(console, f"      … {plural(more, 'line')} before: {rest} has them", "dim")
+        for line in lines[-_MOST_WORDS:]:
+            say(console, f"      {line}", "dim")
+
+
 def _client_cases(
-    report: ClientCertificate, outcome: Outcome, title: str, console: Console
+    report: ClientCertificate, outcome: Outcome, title: str, console: Console, rest: str
 ) -> None:
     results = report.of(outcome)
     if not results:
@@ -132,6 +146,8 @@ def _client_cases(
         say(console, f"  {result.level.value}  {result.case.id}", COLOURS[outcome])
         known = result.message if result.known is None else result.known.reason
         say(console, f"      {known}")
+        if outcome is Outcome.UNKNOWN:
+            _stderr(result, console, rest)
     console.print()
 
 

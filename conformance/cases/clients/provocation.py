@@ -132,6 +132,33 @@ class Provocation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
         return self.api == api and (self.who == ANYBODY or self.who in names)
 
 
+def fault_words(fault: Provocation) -> str:
+    """Describe a provocation for people, in the imperative mood."""
+    until = fault.until
+    if until is None:
+        which = f"each {fault.api}" if fault.first == 1 else f"each {fault.api} from #{fault.first}"
+    elif until == fault.first:
+        which = f"the {'next' if until == 1 else f'#{until}'} {fault.api}"
+    else:
+        first = "" if fault.first == 1 else f"#{fault.first} to "
+        which = f"the next {until} {fault.api}" if not first else f"{fault.api} {first}#{until}"
+    of = "anybody" if fault.who == ANYBODY else fault.who
+    match fault.action:
+        case Action.LOSE:
+            return f"lose the answer to {which} of {of}"
+        case Action.DELAY:
+            return f"hold the answer to {which} of {of} back for {fault.ms:,} ms"
+        case Action.ERROR:
+            return f"answer {fault.code} to {which} of {of}"
+        case Action.CUT:
+            return f"cut the connection {fault.ms:,} ms after {which} of {of}"
+        case Action.THROTTLE:
+            return f"throttle {of} for {fault.ms:,} ms at {which}"
+        case Action.HOLD:
+            how_long = f"for {fault.ms:,} ms" if fault.ms else "until faults end"
+            return f"hold {which} of {of} back {how_long}, unhandled"
+
+
 SCHEMA = DocumentSchema(
     "provocations-1",
     "fencepost provocations 1",

@@ -12,7 +12,8 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from fencepost.conformance.cases.clients.provocation import Provocation
+from fencepost.conformance.cases.clients.provocation import Provocation, fault_words
+from fencepost.model.history.words import enumerated, plural
 from fencepost.model.plans.steps import (
     AddPartitions,
     ClearFaults,
@@ -44,7 +45,14 @@ class InjectFaults(Step, tag="provoke", frozen=True):
     provocations: tuple[Provocation, ...]
 
 
-class Condition(msgspec.Struct, frozen=True, tag=dashed, tag_field="until", omit_defaults=True):
+class Condition(
+    msgspec.Struct,
+    frozen=True,
+    tag=dashed,
+    tag_field="until",
+    omit_defaults=True,
+    forbid_unknown_fields=True,
+):
     """A condition of a wait."""
 
 
@@ -107,6 +115,34 @@ class Passed(Condition, frozen=True):
 
 AnyCondition = Settled | Assigned | Calls | Answered | Parked | ErrorReported | Read | Passed
 
+_JOINED = "all partitions in one generation"
+
+
+def missing(condition: AnyCondition) -> str:
+    """Describe what is not there while a condition is not met: a sentence, of the past."""
+    match condition:
+        case Settled(consumers=(consumer,)):
+            return f"{consumer} did not have {_JOINED}"
+        case Settled(consumers=consumers):
+            return f"{enumerated(consumers)} did not share {_JOINED}"
+        case Assigned(consumer=consumer):
+            return f"the user of {consumer} had no partitions"
+        case Calls(consumer=consumer, api=api, count=1):
+            return f"{consumer} sent no {api}"
+        case Calls(consumer=consumer, api=api, count=count):
+            return f"{consumer} sent fewer than {count} requests {api}"
+        case Answered(consumer=consumer, api=api, error=error):
+            return f"{consumer} was not answered {error} in {api}"
+        case Parked(consumer=consumer, api=api):
+            return f"no {api} of {consumer} waited for its answer"
+        case ErrorReported(consumer=consumer, code=code):
+            of = f" with {code} in it" if code else ""
+            return f"the user of {consumer} was told no error{of}"
+        case Read(consumer=consumer):
+            return f"the user of {consumer} read no records"
+        case Passed(ms=ms):
+            return f"{ms:,} ms had not passed"
+
 
 class Until(Step, tag="await", frozen=True):
     """Wait for a condition, at most `within_ms`.
@@ -117,6 +153,32 @@ class Until(Step, tag="await", frozen=True):
     condition: AnyCondition = msgspec.field(name="until")
     within_ms: int = 15_000
     needed: bool = False
+
+
+def met(condition: AnyCondition) -> str:
+    """Describe what is there when a condition is met, in the present."""
+    match condition:
+        case Settled(consumers=(consumer,)):
+            return f"{consumer} has {_JOINED}"
+        case Settled(consumers=consumers):
+            return f"{enumerated(consumers)} share {_JOINED}"
+        case Assigned(consumer=consumer):
+            return f"the user of {consumer} has partitions"
+        case Calls(consumer=consumer, api=api, count=1):
+            return f"{consumer} sends {api}"
+        case Calls(consumer=consumer, api=api, count=count):
+            return f"{consumer} has sent {count} requests {api}"
+        case Answered(consumer=consumer, api=api, error=error):
+            return f"{consumer} is answered {error} in {api}"
+        case Parked(consumer=consumer, api=api):
+            return f"a {api} of {consumer} waits for its answer"
+        case ErrorReported(consumer=consumer, code=code):
+            of = f" with {code} in it" if code else ""
+            return f"the user of {consumer} is told an error{of}"
+        case Read(consumer=consumer):
+            return f"the user of {consumer} has read records"
+        case Passed(ms=ms):
+            return f"{ms:,} ms have passed"
 
 
 ScenarioStep = (
@@ -160,7 +222,7 @@ TOPIC = "orders"
 PARTITIONS = 6
 
 
-class Setting(msgspec.Struct, frozen=True, omit_defaults=True):
+class Setting(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """Settings of the broker.
 
     `as_of`: the release whose versions it has; None: the newest.  `nodes`: their number.
@@ -173,7 +235,7 @@ class Setting(msgspec.Struct, frozen=True, omit_defaults=True):
     partitions: int = PARTITIONS
 
 
-class Scenario(msgspec.Struct, frozen=True, omit_defaults=True):
+class Scenario(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """A list of steps, and the requirements that their evidence is judged by.
 
     `needs`: features of a driver (`static`, `manual-commit`, …).  `assignor`: of its consumers,
@@ -244,6 +306,63 @@ def _about_dynamic(about: str) -> str:
     if "static" in about:
         return about.replace("static", "dynamic")
     return f"{about}  Members are dynamic."
+
+
+def in_words(act: ScenarioStep) -> str:
+    """Describe a step of a scenario for people, in the imperative mood."""
+    match act:
+        case Start():
+            return _start_words(act)
+        case InjectFaults(provocations=provocations):
+            return "; ".join(map(fault_words, provocations))
+        case Until(condition=condition, within_ms=within_ms, needed=needed):
+            rest = ", or break off" if needed else ""
+            if isinstance(condition, Passed):
+                return f"wait {condition.ms:,} ms"
+            return f"wait until {met(condition)}, for {within_ms / 1000:g} s at most{rest}"
+        case Produce(count=count):
+            return f"append {plural(count, 'record')} to each partition"
+        case JoinGuest(version=version):
+            form = "" if version is None else f", which writes version {version}"
+            return f"let a member of another client join{form}"
+        case Crash(process=process):
+            return f"kill the process of {process}"
+        case Close(consumer=consumer, timeout_ms=timeout_ms):
+            return f"close {consumer}, within {timeout_ms:,} ms"
+        case Loading(ms=ms):
+            return f"let the coordinator load for {ms:,} ms"
+        case Unavailable(ms=ms):
+            return f"let no coordinator be available for {ms:,} ms"
+        case RestartBroker(as_of=as_of, down_ms=down_ms):
+            kind = "" if as_of is None else f" as Kafka {as_of}"
+            return f"restart the broker{kind}, down for {down_ms:,} ms"
+    words = _WORDS[type(act)]
+    return words.format(consumer=getattr(act, "consumer", ""))
+
+
+_WORDS: Mapping[type[Step], str] = {
+    StopPolling: "let the user of {consumer} stop polling",
+    ResumePolling: "let the user of {consumer} poll on",
+    Commit: "let the user of {consumer} commit what was read",
+    Unsubscribe: "let the user of {consumer} unsubscribe",
+    Subscribe: "let the user of {consumer} subscribe again",
+    ClearFaults: "let nothing go wrong any more",
+    ReleaseHeld: "handle the requests that are held back",
+    RemoveMember: "remove {consumer} from the group, as an administrator",
+    ExpireSession: "end the session of {consumer}",
+    Failover: "move the coordinator to another broker",
+}
+
+
+def _start_words(act: Start) -> str:
+    parts = [f"start {act.consumer}"]
+    parts.append("as a dynamic member" if act.instance is None else f"as '{act.instance}'")
+    if act.process:
+        parts.append(f"in the process {act.process}")
+    settings = msgspec.to_builtins(act.settings)
+    if settings:
+        parts.append("with " + enumerated([f"{key} {value}" for key, value in settings.items()]))
+    return " ".join(parts)
 
 
 def process_of(start: Start) -> str:

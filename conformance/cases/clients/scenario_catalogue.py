@@ -7,7 +7,7 @@ removals.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 import msgspec
@@ -628,15 +628,17 @@ def cases_of(scenario: Scenario) -> tuple[str, ...]:
     return tuple(f"{obligation}/{scenario.id}" for obligation in scenario.obligations)
 
 
-def matching_scenarios(patterns: Sequence[str]) -> dict[str, Scenario]:
+def matching_scenarios(
+    patterns: Sequence[str], among: Mapping[str, Scenario] = SCENARIOS
+) -> dict[str, Scenario]:
     """Select the scenarios of the cases that match, with these cases alone; all without a pattern.
 
     A pattern is of a case, a requirement or a scenario.  Raises NoScenarioError.
     """
     if not patterns:
-        return dict(SCENARIOS)
+        return dict(among)
     matches: dict[str, Scenario] = {}
-    for scenario in SCENARIOS.values():
+    for scenario in among.values():
         kept = tuple(
             obligation
             for obligation in scenario.obligations
@@ -645,10 +647,10 @@ def matching_scenarios(patterns: Sequence[str]) -> dict[str, Scenario]:
         if kept:
             matches[scenario.id] = msgspec.structs.replace(scenario, obligations=kept)
     if not matches:
-        names = [case for scenario in SCENARIOS.values() for case in cases_of(scenario)]
+        names = [case for scenario in among.values() for case in cases_of(scenario)]
         raise NoScenarioError(
             f"no obligation or scenario matches {', '.join(patterns)}"
-            f"{did_you_mean(patterns[0], [*SCENARIOS, *names])}"
+            f"{did_you_mean(patterns[0], [*among, *names])}"
         )
     return matches
 

@@ -13,6 +13,7 @@ from typing import Any
 import click
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
+from rich.text import Text
 
 from fencepost.conformance.targets.target_registry import DEFAULT_REVISION
 from fencepost.model.revisions.revisions import is_in_a_file
@@ -256,3 +257,9 @@ def console() -> Console:
     if not screen.is_terminal:
         screen.width = _PLAIN_WIDTH
     return screen
+
+
+def print_lines(screen: Console, lines: Iterable[tuple[str, str]]) -> None:
+    """Print names and values, each pair on a line of its own."""
+    for name, value in lines:
+        screen.print(Text.assemble((f"{name:<12}", "bold"), " ", value))

@@ -137,6 +137,10 @@ class LineProcess:
         text = bytes(self._pipes.stderr).decode(errors="replace")
         return text.splitlines()[-STDERR_LINES:]
 
+    def forget_words(self) -> None:
+        """Drop its stderr so far."""
+        self._pipes.stderr.clear()
+
     async def exit_code(self, within_s: float) -> int | None:
         """Return the code that it exits with in this time, or None; negative: the signal."""
         await _within(within_s, self._pipes.exited)

@@ -24,13 +24,21 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
 from fencepost.model.coordinator import MOVES
-from fencepost.model.history.words import with_article
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.shapes import ListOf, Message, Scalar, Wire, wire_fields
 from fencepost.model.plans.steps import OPERATIONS
 from fencepost.traces.files.bounded import LINE_LIMIT, TooDeepError, refuse_deep
 
 _SHORT = 240
+_KINDS = {
+    list: "an array",
+    str: "a string",
+    int: "a number",
+    float: "a number",
+    bool: "true or false",
+    type(None): "null",
+}
+"""Kinds of JSON values, by the types that the parser makes of them."""
 
 
 class LineError(ValueError):
@@ -53,7 +61,7 @@ def decode_line(line: bytes) -> dict[str, Any]:
     except ValueError as error:
         raise LineError(f"is not JSON ({error})") from None
     if not isinstance(value, dict):
-        raise LineError(f"is JSON, but {with_article(type(value).__name__)} and not an object")
+        raise LineError(f"is JSON, but {_KINDS[type(value)]} and not an object")
     return value
 
 

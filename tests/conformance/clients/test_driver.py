@@ -101,16 +101,16 @@ async def test_a_driver_that_was_killed_says_no_more() -> None:
 
 LIES = {
     "garbage": "wrote a line that is not JSON .*: 'out of luck'",
-    "no-object": "wrote a line that is JSON, but a list and not an object",
+    "no-object": "wrote a line that is JSON, but an array and not an object",
     "unknown-event": r"doesn't have: Invalid value 'confused' - at `\$.event`",
     "field-missing": "doesn't have: Object missing required field `count`",
     "field-too-many": "doesn't have: Object contains unknown field `why`",
     "no-records": r"doesn't have: Expected `int` >= 1 - at `\$.count`",
     "ghost": "told of a consumer 'ghost', which was never started",
-    "wrong-id": "answered what nobody asked: .*'id': 3",
-    "id-no-number": r"answered what nobody asked: .*'id': \[1\]",
+    "wrong-id": 'answered what nobody asked: .*"id":3',
+    "id-no-number": r'answered what nobody asked: .*"id":\[1\]',
     "not-ok": r"doesn't have: Invalid enum value False - at `\$.ok`",
-    "answers-twice": "answered what nobody asked: .*'id': 2",
+    "answers-twice": 'answered what nobody asked: .*"id":2',
     "introduces-itself": "doesn't have: Object (missing required|contains unknown) field",
     "dies": "exited with code 3; its stderr ends: out of luck",
     "is-killed": "was ended by SIGKILL",
@@ -137,7 +137,7 @@ async def test_a_lie_is_the_drivers_fault(lie: str, monkeypatch: pytest.MonkeyPa
     ("lie", "how"),
     [
         ("wrong-protocol", r"Invalid enum value 2 - at `\$.protocol`|missing required"),
-        ("refuses-hello", "refused `hello`"),
+        ("refuses-hello", 'refused `hello`: {"id":1,"unsupported":"no time"}'),
         ("dies-at-once", "exited with code 3; its stderr ends: out of luck"),
     ],
 )

@@ -23,6 +23,7 @@ from fencepost.conformance.cases.clients.scenario import (
     Passed,
     Read,
     Settled,
+    missing,
 )
 from fencepost.conformance.clients.scenario_run import is_met
 from fencepost.model.messages.errors import Error as Code
@@ -81,3 +82,23 @@ def test_what_was_settled_before_the_wait_is_not_settled_now() -> None:
 def test_calls_and_records_count_from_the_act_before_on() -> None:
     assert not is_met(Calls("a", "JoinGroup"), evidence(STABLE), 50, 50)
     assert not is_met(Read("a"), evidence(STABLE, read(A, 40)), 50, 50)
+
+
+@pytest.mark.parametrize(
+    ("condition", "words"),
+    [
+        (Settled(("a",)), "a did not have all partitions in one generation"),
+        (Settled(("a", "b", "c")), "a, b and c did not share all partitions in one generation"),
+        (Assigned("a"), "the user of a had no partitions"),
+        (Calls("a", "JoinGroup"), "a sent no JoinGroup"),
+        (Calls("a", "Heartbeat", 2), "a sent fewer than 2 requests Heartbeat"),
+        (Answered("a", "SyncGroup", "X"), "a was not answered X in SyncGroup"),
+        (Parked("a", "JoinGroup"), "no JoinGroup of a waited for its answer"),
+        (ErrorReported("a"), "the user of a was told no error"),
+        (ErrorReported("a", "FENCED"), "the user of a was told no error with FENCED in it"),
+        (Read("a"), "the user of a read no records"),
+        (Passed(1500), "1,500 ms had not passed"),
+    ],
+)
+def test_a_wait_in_vain_is_a_sentence(condition: AnyCondition, words: str) -> None:
+    assert missing(condition) == words

@@ -183,7 +183,7 @@ def test_a_judge_that_is_gone_is_the_end_of_input() -> None:
         ("", "not JSON"),
         ("nonsense", "not JSON"),
         (b"\xff", "not UTF-8"),
-        ("[1]", "a list and not an object"),
+        ("[1]", "an array and not an object"),
         ('{"cmd":"advance","ms":NaN}', "NaN"),
         ('{"a":' * 100_000, "nested too deeply"),
         ("{}", "None"),

@@ -127,6 +127,7 @@ LIES: dict[str, tuple[str, Act]] = {
         ),
     ),
     "dies": ("start", lambda _: die()),
+    "dies-at-commit": ("commit", lambda _: die()),
     "is-killed": ("start", lambda _: os.kill(os.getpid(), signal.SIGKILL)),
     "long-line": ("start", lambda _: write("x" * 17 * MEBI)),
     "floods": ("start", all_of(*[lambda _: tell("ended")] * 30)),
