@@ -143,6 +143,7 @@ class Conduct:
     # Membership.
     leaves_when_dynamic: frozenset[Occasion] = frozenset(Occasion)
     leaves_when_static: frozenset[Occasion] = frozenset()
+    leaves_when_owing: bool = True
     forgets_unknown_id: bool = True
     keeps_instance: bool = True
     repeats_lost_join: bool = True

@@ -5,8 +5,8 @@ knowledge; then each concern does what is due by that, in the same order, until 
 concern has to know the input that made it due, and a client that is woken for nothing does nothing.
 
 At the end the read records are committed, partitions are given back, a dynamic member leaves.  A
-static member sends nothing: its place is kept until its session ends.  Whatever the brokers do, the
-end comes in time; it doesn't wait longer for missing answers.
+static member sends nothing, unless it owes a join: its place is kept until its session ends.
+Whatever the brokers do, the end comes in time; it doesn't wait longer for missing answers.
 
 Source: KIP-345, "Client behavior changes"; KIP-102 (close with a timeout); KIP-800 (reasons).
 """

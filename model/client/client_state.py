@@ -102,8 +102,9 @@ class Membership(msgspec.Struct, frozen=True):
     but shall join again; `prepared`: the records read before are committed.  `to_lead`: the members
     that it has to assign to, until the sync is answered; `skips`: the coordinator has their
     assignment.  `layouts`: the topics when it assigned, as a leader.  `target`: its assignment of
-    the generation `assigned_in`; `is_handed_out`: the user has it. `was_stable`, `was_removed`:
-    ever, as a member of this group.
+    the generation `assigned_in`; `is_handed_out`: the user has it; `owes_join`: it gave partitions
+    back that nobody gets before it joins again.  `was_stable`, `was_removed`: ever, as a member of
+    this group.
     """
 
     phase: Phase = Phase.OUT
@@ -119,6 +120,7 @@ class Membership(msgspec.Struct, frozen=True):
     target: tuple[TopicPartition, ...] = ()
     assigned_in: int = -1
     is_handed_out: bool = False
+    owes_join: bool = False
     was_stable: bool = False
     was_removed: bool = False
     heartbeat_ms: int = 0

@@ -80,10 +80,16 @@ def pursue(work: ClientWork) -> None:
 
 
 def step_out(work: ClientWork, occasion: Occasion) -> None:
-    """Be no member from now on; the occasion decides about LeaveGroup."""
+    """Be no member from now on; the occasion decides about LeaveGroup.
+
+    A static member that closes leaves where it owes a join: its return would be no rebalance, and
+    what it gave back would have no reader.
+    """
     member = work.state.membership
     conduct = work.conduct
     leaves = conduct.leaves_when_static if work.is_static else conduct.leaves_when_dynamic
+    if member.owes_join and conduct.leaves_when_owing:
+        leaves |= {Occasion.CLOSE}
     if member.phase in {Phase.JOINING, Phase.SYNCING} and work.state.cluster.coordinator:
         links.hang_up(work, work.state.cluster.coordinator)
     if member.member_id and occasion in leaves:
@@ -207,6 +213,7 @@ def join_read(work: ClientWork, answer: JoinGroupResponse) -> None:
         phase=Phase.SYNCING,
         member_id=answer.member_id,
         generation_id=answer.generation_id,
+        owes_join=False,
         protocol_name=answer.protocol_name,
         leads=leads,
         to_lead=_as_read(work, answer.members) if leads else None,
@@ -302,7 +309,7 @@ def _hand_out(work: ClientWork) -> None:
     positions = tuple(before.get(p) or Position(p) for p in member.target)
     work.change(reading=Reading(positions))
     again = bool(gone) and work.conduct.rejoins_after_revoking
-    work.change_member(is_handed_out=True, needs_join=again)
+    work.change_member(is_handed_out=True, needs_join=again, owes_join=bool(gone))
 
 
 def _note_changed_topics(work: ClientWork) -> None:

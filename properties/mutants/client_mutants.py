@@ -130,6 +130,13 @@ _MUTANTS = (
         Conduct(leaves_when_static=frozenset({Occasion.UNSUBSCRIBE})),
     ),
     ClientMutant(
+        "closes-before-its-join",
+        "a static member gives partitions back and is closed before it joins again: nobody gets "
+        "them",
+        ("CLIENT-CLOSE-REVOKED",),
+        Conduct(leaves_when_owing=False),
+    ),
+    ClientMutant(
         "never-leaves",
         "a dynamic member that is closed doesn't leave: the others wait for its session's end",
         ("CLIENT-CLOSE-DYNAMIC-LEAVES",),

@@ -33,6 +33,7 @@ from fencepost.properties.requirements.requirement import (
     has_partitions,
     unknown,
     violated,
+    wait_in_vain,
     with_instance,
     with_member,
 )
@@ -280,12 +281,20 @@ def _grows(evidence: Evidence) -> Iterator[Verdict]:
             )
 
 
+def _is_empty(assignment: bytes) -> bool:
+    """Tell if an assignment has no partitions; one that can't be read is none."""
+    try:
+        return not decode_assignment(assignment)
+    except ValueError:
+        return False
+
+
 def _idle_spans(evidence: Evidence) -> Iterator[tuple[ConsumerRun, float, Call | None]]:
     """Yield each time without partitions: the run, its begin, and the JoinGroup that ends it."""
     for run in evidence.runs:
         for call in evidence.syncs_of(run):
             answer = call.answer
-            if isinstance(answer, SyncGroupResponse) and not decode_assignment(answer.assignment):
+            if isinstance(answer, SyncGroupResponse) and _is_empty(answer.assignment):
                 yield run, call.end_ms, evidence.first_after(run, call.end_ms, JOIN)
 
 
@@ -311,7 +320,7 @@ def _idles(evidence: Evidence) -> Iterator[Verdict]:
                 f"{run.name} was assigned no partitions, and sent no heartbeat for "
                 f"{gap / 1000:.1f} s",
                 at_ms,
-                waited=(at_ms, at_ms + gap),
+                waited=wait_in_vain(evidence, at_ms, at_ms + gap, run.settings.session_timeout_ms),
             )
         for at_ms, error in evidence.errors_of(run, since):
             if at_ms < until and error.fatal:

@@ -38,6 +38,7 @@ from fencepost.properties.requirements.requirement import (
     unknown,
     unsupported,
     violated,
+    wait_in_vain,
     with_instance,
     with_member,
 )
@@ -254,7 +255,7 @@ def _no_join(evidence: Evidence, run: ConsumerRun, call: Call, after: str = "") 
         f"no JoinGroup {after}",
         f"{run.name} sent no JoinGroup {after}, for {(end - since) / 1000:.1f} s",
         since,
-        waited=(since, end),
+        waited=wait_in_vain(evidence, since, end),
     )
 
 

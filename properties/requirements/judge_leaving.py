@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from fencepost.model.messages.errors import Error as Code
-from fencepost.model.messages.messages import LeaveGroupRequest
+from fencepost.model.messages.messages import LeaveGroupRequest, SyncGroupResponse
+from fencepost.model.messages.subscription import decode_assignment
 from fencepost.model.table.table import Level
-from fencepost.properties.requirements.driver_messages import Assigned, Lost, Revoked
+from fencepost.properties.requirements.driver_messages import Assigned, Lost, Partition, Revoked
 from fencepost.properties.requirements.evidence import (
     COMMIT,
     HEARTBEAT,
@@ -34,7 +35,9 @@ from fencepost.properties.requirements.requirement import (
     no_leave,
     nobody_fenced,
     unknown,
+    unsupported,
     violated,
+    wait_in_vain,
     with_instance,
     with_member,
 )
@@ -58,8 +61,61 @@ _SILENT_MS = 1000
 def _stays(evidence: Evidence, name: str) -> Iterator[Verdict]:
     """Judge that a static member sends no LeaveGroup after an action of its user."""
     for run, act in evidence.actions_on_runs(name):
-        if run.instance is not None:
+        if run.instance is not None and not _owed(evidence, run, act.began_ms):
             yield no_leave(evidence, run, act.began_ms)
+
+
+def _owed(evidence: Evidence, run: ConsumerRun, at_ms: float) -> frozenset[Partition]:
+    """Return what a cooperative member's last sync took from it, unless it joined after that.
+
+    Nobody is assigned it before the member joins again, or has left.
+    """
+    syncs = [sync for sync in evidence.syncs_of(run) if sync.end_ms < at_ms]
+    if not run.is_cooperative or len(syncs) < 2:
+        return frozenset()
+    if any(syncs[-1].end_ms < join.end_ms < at_ms for join in evidence.joins_of(run)):
+        return frozenset()
+    had, has = (_assigned_by(sync) for sync in syncs[-2:])
+    return had - has
+
+
+def _assigned_by(sync: Call) -> frozenset[Partition]:
+    """Return the partitions in the answer to a sync; none where they can't be read."""
+    if not isinstance(sync.answer, SyncGroupResponse):
+        return frozenset()
+    try:
+        return frozenset((t, n) for t, n in decode_assignment(sync.answer.assignment))
+    except ValueError:
+        return frozenset()
+
+
+def _revoked_is_assigned(evidence: Evidence) -> Iterator[Verdict]:
+    for run, close in evidence.actions_on_runs(_CLOSE):
+        owed = _owed(evidence, run, close.began_ms)
+        again = evidence.run_of(run.consumer, run.number + 1)
+        if run.instance is None or not owed or again is None or again.ended_ms is not None:
+            continue
+        yield HOLDS
+        running = [other for other in evidence.runs if other.ended_ms is None]
+        owned = [evidence.owned(other) for other in running]
+        if orphans := sorted(owed.difference(*owned)):
+            topic, number = orphans[0]
+            yield violated(
+                "partitions that it gave back have no reader",
+                f"{run.name} gave {topic}-{number} and {len(orphans) - 1} more back, closed before "
+                "it joined again, and came back; nobody had them for "
+                f"{(evidence.ended_ms - again.began_ms) / 1000:.1f} s",
+                close.began_ms,
+                waited=wait_in_vain(evidence, again.began_ms, evidence.ended_ms),
+            )
+
+
+def _nothing_owed(evidence: Evidence) -> Verdict:
+    """Make the verdict where no member owed a join when it closed, with the reason."""
+    for run, stop in evidence.actions_on_runs("stop-polling"):
+        if evidence.actions_of(_CLOSE, run) and not evidence.of(run, SYNC, since=stop.began_ms):
+            return unsupported(f"{run.name} joins only when its user polls")
+    return unknown("no static member closed between its last assignment and the join that it owed")
 
 
 def _dynamic_leaves(evidence: Evidence) -> Iterator[Verdict]:
@@ -409,10 +465,27 @@ def _ran_together(runs: Sequence[ConsumerRun]) -> bool:
 
 REQUIREMENTS = (
     Requirement(
+        "CLIENT-CLOSE-REVOKED",
+        Level.SHOULD,
+        "A static member that has to give partitions back in a cooperative rebalance, and closes "
+        "before it joined again, leaves: else its return is no rebalance, and nobody reads them.",
+        "KIP-429, the second rebalance; franz-go's documentation of InstanceID",
+        provoked="a static member has to revoke partitions for another one, closes before its next "
+        "JoinGroup is handled, and is started again",
+        judged="each partition that its last assignment took from it has a reader in the end",
+        dispute="KIP-345 says that a static member sends no LeaveGroup, and KIP-429 doesn't say "
+        "what becomes of one that closes in between: not a MUST.  But the coordinator has an "
+        "assignment without these partitions, and hands it out at each return, until something "
+        "else makes the group rebalance.",
+        judge=_revoked_is_assigned,
+        unseen=_nothing_owed,
+        members=Members.STATIC,
+    ),
+    Requirement(
         "CLIENT-CLOSE-STATIC-STAYS",
         Level.MUST,
         "A static member that closes sends no LeaveGroup: its place is kept until its session "
-        "ends.",
+        "ends.  Only one that has to give partitions back, and has not joined since, may leave.",
         BEHAVIOUR,
         provoked="a static member closes in a stable group, and while no coordinator is available",
         judged="no LeaveGroup names it, by member id or by instance id",

@@ -21,6 +21,9 @@ _SLOW_MS = 250
 """Longest wait of the control client, in ms; where it had to wait longer, no violation that rests
 on lateness counts."""
 
+_ENOUGH_MS = 5000
+"""Ms beside the waits of the control client in which a client sends a request that it owes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -92,6 +95,17 @@ def with_instance(instance: str | None) -> str:
 def with_member(member_id: str | None) -> str:
     """Name a member id in a sentence."""
     return f"the member id '{member_id}'" if member_id else "an empty member id"
+
+
+def wait_in_vain(
+    evidence: Evidence, since: float, until: float, enough_ms: float = _ENOUGH_MS
+) -> tuple[float, float] | None:
+    """Return a wait in vain, for `Verdict.waited`; None where no slow machine excuses it.
+
+    That is so where it was longer than twice all waits of the control client by `enough_ms`.
+    """
+    spare = until - since - 2 * evidence.stalled_ms(since, until)
+    return None if spare >= enough_ms else (since, until)
 
 
 def no_leave(evidence: Evidence, run: ConsumerRun, since: float = 0.0) -> Verdict:

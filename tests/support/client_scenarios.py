@@ -299,6 +299,22 @@ def a_fenced_member_is_closed(conduct: Conduct) -> None:
     shared(sim, "thief")
 
 
+@scenario("CLIENT-CLOSE-REVOKED")
+def a_static_member_owes_a_join_when_it_is_closed(conduct: Conduct) -> None:
+    cooperative = ("cooperative-sticky",)
+    sim = simulation()
+    group_of(sim, conduct, assignors=cooperative)
+    sim.start("b", settings("b", assignors=cooperative))
+    for _ in range(SESSION_MS):
+        if sim.state_of("a").membership.owes_join:
+            break
+        sim.run_for(1)
+    assert sim.state_of("a").membership.owes_join
+    sim.close("a")
+    sim.run_for(1000)
+    assert len(sim.requests_of("a", "LeaveGroup")) == 1
+
+
 @scenario("CLIENT-CLOSE-DYNAMIC-LEAVES")
 def a_dynamic_member_leaves(conduct: Conduct) -> None:
     sim = simulation()

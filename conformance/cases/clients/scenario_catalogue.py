@@ -13,7 +13,9 @@ from fnmatch import fnmatchcase
 import msgspec
 
 from fencepost.conformance.cases.clients.bytes_scenarios import BYTES
+from fencepost.conformance.cases.clients.closing_scenarios import CLOSING
 from fencepost.conformance.cases.clients.commit_scenarios import COMMITS
+from fencepost.conformance.cases.clients.fencing_scenarios import FENCING
 from fencepost.conformance.cases.clients.generation_scenarios import GENERATIONS
 from fencepost.conformance.cases.clients.provocation import Action, Provocation
 from fencepost.conformance.cases.clients.scenario import (
@@ -612,9 +614,10 @@ def _with_twins(*scenarios: Scenario) -> Iterator[Scenario]:
             yield scenario.with_dynamic_members(common)
 
 
+_HAVE_TWINS = (*ORDINARY, *RESTARTS, *TROUBLE, *CLOSING, *FENCING)
 SCENARIOS = {
     scenario.id: scenario
-    for scenario in (*_with_twins(*ORDINARY, *RESTARTS, *TROUBLE), *COMMITS, *GENERATIONS, *BYTES)
+    for scenario in (*_with_twins(*_HAVE_TWINS), *COMMITS, *GENERATIONS, *BYTES)
 }
 """All scenarios by id."""
 

@@ -5,12 +5,14 @@ from support.client_story import (
     Piece,
     action,
     assert_told_apart,
+    assigned,
     evidence,
     heartbeat,
     join,
     leave,
     run,
     settled,
+    sync,
 )
 
 from fencepost.model.messages.errors import Error as Code
@@ -102,3 +104,23 @@ def test_a_close_that_hangs_for_longer_than_the_machine_was_slow_is_late() -> No
 @pytest.mark.parametrize("name", sorted({name for name, *_ in BY_OBLIGATION}))
 def test_nothing_is_said_where_nobody_closed(name: str) -> None:
     assert judge(name, evidence(OPEN)).outcome is Outcome.UNKNOWN
+
+
+def test_what_a_member_had_to_give_back_before_it_closed_has_a_reader() -> None:
+    name, fields = "CLIENT-CLOSE-REVOKED", {"assignor": "cooperative-sticky"}
+    a = run(ended=500, how="closed", **fields)
+    b, again = run("b", instance="i-2", **fields), run(number=2, began=600, **fields)
+    generations = [sync(a, 20, gets=[0, 1]), join(a, 30, "m1"), sync(a, 40, gets=[0])]
+    begun = [a, b, again, join(a, 10), *generations, action("close", a, 500)]
+    back = assigned(again, 700, 0)
+    assert_told_apart(
+        name, evidence(begun, back, assigned(b, 800, 1)), evidence(begun, back), "no reader"
+    )
+    answered = evidence(begun, back, join(a, 420, "m1"))
+    assert judge(name, answered).outcome is Outcome.UNKNOWN
+    left = evidence(begun, leave(a, 510, instance="i-1"))
+    assert judge("CLIENT-CLOSE-STATIC-STAYS", left).outcome is not Outcome.FAIL
+    early = evidence(begun, join(a, 420, "m1"), leave(a, 510, instance="i-1"))
+    assert judge("CLIENT-CLOSE-STATIC-STAYS", early).outcome is Outcome.FAIL
+    busy = evidence(a, again, settled(a, 10, 0), action("stop-polling", a, 100), begun[-1])
+    assert judge(name, busy).outcome is Outcome.UNSUPPORTED

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from support.client_story import evidence, join, run
 
+from fencepost.model.messages.errors import Error as Code
 from fencepost.properties.judging.outcome import Outcome
 from fencepost.properties.requirements.requirements import REQUIREMENTS, judge
 
@@ -29,3 +30,10 @@ def test_what_a_library_cant_do_is_unsupported() -> None:
     verdict = judge("CLIENT-FENCED-COMMIT", found)
     assert verdict.outcome is Outcome.UNSUPPORTED
     assert verdict.sentence == "it has no commits"
+
+
+def test_a_slow_machine_excuses_no_wait_that_was_long_all_the_same() -> None:
+    story = (run(), join(run(), 10, error=Code.UNKNOWN_MEMBER_ID))
+    for stalled_ms, outcome in ((400.0, Outcome.FAIL), (3000.0, Outcome.UNKNOWN)):
+        found = evidence(*story, stalls=((2000.0, stalled_ms),))
+        assert judge("CLIENT-JOIN-UNKNOWN-MEMBER", found).outcome is outcome

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -19,10 +20,13 @@ var balancers = map[string]func() kgo.GroupBalancer{
 	"cooperative-sticky": kgo.CooperativeStickyBalancer,
 }
 
+const closing = 100 * time.Millisecond
+
 type franz struct {
 	user
 	client *kgo.Client
 	gate   *gate
+	busy   *gate // closed while the user works: a handler of revoked partitions doesn't return
 	ended  chan struct{}
 
 	commitsOnRevoke bool
@@ -77,6 +81,9 @@ func (f *franz) start(c command) (err error) {
 func (f *franz) listener(event string) func(context.Context, *kgo.Client, map[string][]int32) {
 	return func(_ context.Context, _ *kgo.Client, partitions map[string][]int32) {
 		f.tellPartitions(event, partitions)
+		if event == "revoked" && len(partitions) > 0 {
+			f.busy.wait()
+		}
 	}
 }
 
@@ -123,9 +130,15 @@ func (f *franz) take(fetches kgo.Fetches) {
 	})
 }
 
-func (f *franz) stopPolling() { f.gate.set(false) }
+func (f *franz) stopPolling() {
+	f.gate.set(false)
+	f.busy.set(false)
+}
 
-func (f *franz) pollOn() { f.gate.set(true) }
+func (f *franz) pollOn() {
+	f.gate.set(true)
+	f.busy.set(true)
+}
 
 func (f *franz) commit() error { return f.client.CommitUncommittedOffsets(context.Background()) }
 
@@ -147,6 +160,8 @@ func (f *franz) unsubscribe() error {
 }
 
 func (f *franz) close(command) error {
+	// Close waits for a handler that runs, which ends when the closing has begun.
+	time.AfterFunc(closing, func() { f.busy.set(true) })
 	f.client.Close()
 	f.gate.set(true)
 	<-f.ended
@@ -171,6 +186,6 @@ func main() {
 		},
 		"assignors": []string{"range", "roundrobin", "sticky", "cooperative-sticky"},
 	}, func(u user) consumer {
-		return &franz{user: u, gate: newGate(), ended: make(chan struct{})}
+		return &franz{user: u, gate: newGate(), busy: newGate(), ended: make(chan struct{})}
 	}, errorOf)
 }
