@@ -9,10 +9,12 @@ from __future__ import annotations
 from fencepost.conformance.cases.clients.provocation import Action, Provocation
 from fencepost.conformance.cases.clients.scenario import (
     Answered,
+    AnyCondition,
     Calls,
     InjectFaults,
     Parked,
     Scenario,
+    Settled,
     Until,
     client_id,
 )
@@ -23,12 +25,24 @@ _A, _B, _C = "a", "b", "c"
 _A1, _B1 = client_id(_A, 1), client_id(_B, 1)
 _SYNC = "SyncGroup"
 _REBALANCE = "REBALANCE_IN_PROGRESS"
-_LONG = Settings(session_timeout_ms=30_000)
-"""No session ends while a JoinGroup is held back."""
+_LONG = Settings(session_timeout_ms=60_000)
+"""No session ends while a request is held back, on a busy machine either."""
+
+_PATIENCE_MS = 30_000
 
 _LATE_MS = 1500
 """Ms by which the member learns late what it has to give back: who has its partitions meanwhile
 shares them with it."""
+
+
+def _needs(condition: AnyCondition) -> Until:
+    """Wait for a condition without which the scenario shows nothing."""
+    return Until(condition, _PATIENCE_MS, needed=True)
+
+
+def _all_of(*consumers: str) -> Until:
+    return _needs(Settled(consumers))
+
 
 GENERATIONS = (
     Scenario(
@@ -38,9 +52,9 @@ GENERATIONS = (
         ("CLIENT-LEADER-MISSED-GENERATION",),
         (
             Start(_A, "i-1", settings=_LONG),
-            settled(_A),
+            _all_of(_A),
             Start(_B, "i-2", settings=_LONG),
-            settled(_A, _B),
+            _all_of(_A, _B),
             InjectFaults(
                 (
                     Provocation("Heartbeat", Action.ERROR, _A1, code=_REBALANCE),
@@ -48,12 +62,12 @@ GENERATIONS = (
                     Provocation(_SYNC, Action.DELAY, _B1, first=2, ms=_LATE_MS),
                 )
             ),
-            Until(Parked(_B, _SYNC), needed=True),
-            Until(Calls(_A, _SYNC), needed=True),
+            _needs(Parked(_B, _SYNC)),
+            _needs(Calls(_A, _SYNC)),
             Start(_C, "i-3", settings=_LONG),
-            Until(Parked(_C, "JoinGroup"), needed=True),
+            _needs(Parked(_C, "JoinGroup")),
             ReleaseHeld(),
-            Until(Answered(_B, _SYNC, _REBALANCE), needed=True),
+            _needs(Answered(_B, _SYNC, _REBALANCE)),
             settled(_A, _B, _C, needed=False),
             passed(500),
         ),

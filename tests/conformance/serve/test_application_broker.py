@@ -277,6 +277,19 @@ async def test_what_is_held_back_outlives_its_connection(broker: ApplicationBrok
         assert (await join(two))["errorCode"] == 0
 
 
+async def test_a_topic_gets_more_partitions(broker: ApplicationBroker) -> None:
+    topic_id = broker.topics["t"].id
+    broker.add_partitions("t", 5)
+    broker.add_partitions("t", 4)  # there are never fewer
+    async with client(broker) as one:
+        told = await one.ask("Metadata", 8, {"topics": None})
+    (row,) = told["topics"]
+    assert [part["partitionIndex"] for part in row["partitions"]] == [0, 1, 2, 3, 4]
+    assert broker.topics["t"].id == topic_id
+    await broker.produce("t", 4, 2)
+    assert broker.topics["t"].partitions[4].end_offset == 2
+
+
 async def test_what_is_held_back_ends_with_the_broker() -> None:
     async with ApplicationBroker(KAFKA_4, QUICK, topics={"t": 3}) as broker:
         broker.provoke(
