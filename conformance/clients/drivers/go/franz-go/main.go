@@ -81,14 +81,14 @@ func (f *franz) start(c command) (err error) {
 func (f *franz) listener(event string) func(context.Context, *kgo.Client, map[string][]int32) {
 	return func(_ context.Context, _ *kgo.Client, partitions map[string][]int32) {
 		f.tellPartitions(event, partitions)
-		if event == "revoked" && len(partitions) > 0 {
-			f.busy.wait()
-		}
 	}
 }
 
 func (f *franz) revoked(ctx context.Context, client *kgo.Client, partitions map[string][]int32) {
 	f.tellPartitions("revoked", partitions)
+	if len(partitions) > 0 {
+		f.busy.wait()
+	}
 	if !f.commitsOnRevoke {
 		return
 	}
