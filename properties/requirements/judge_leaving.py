@@ -249,6 +249,8 @@ def _no_commits_after_removal(evidence: Evidence) -> Iterator[Verdict]:
 
 def _reports_loss(evidence: Evidence) -> Iterator[Verdict]:
     for run, since in _removals(evidence, _REMOVE, _EXPIRE):
+        if evidence.owned(run, since) and not evidence.events_of(run, Assigned):
+            yield unsupported("it reports no partitions to its user")
         again = next(iter(evidence.events_of(run, Assigned, since=since)), None)
         before = [event for event in evidence.events_of(run, Assigned) if event.at_ms < since]
         if again is None or not before or evidence.first_after(run, since, JOIN) is None:

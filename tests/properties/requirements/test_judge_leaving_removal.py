@@ -102,3 +102,8 @@ def test_a_dynamic_member_comes_back_as_a_new_one() -> None:
     name = "CLIENT-REMOVED-COMES-BACK"
     assert_told_apart(name, evidence(gone, back), evidence(gone), "does not come back")
     assert "not told" in judge("CLIENT-REMOVED-TOLD", evidence(gone, back)).observed
+
+
+def test_who_reports_no_partitions_reports_no_loss() -> None:
+    unseen = evidence(A, join(A, 10), sync(A, 20, gets=[0]), removed(), join(A, 320, gives="m2"))
+    assert judge("CLIENT-REMOVED-TOLD", unseen).outcome is Outcome.UNSUPPORTED
