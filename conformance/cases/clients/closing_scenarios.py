@@ -37,8 +37,13 @@ CLOSING = (
         "A static member closes while its SyncGroup is parked.",
         ("CLIENT-CLOSE-IN-TIME", "CLIENT-CLOSE-STATIC-STAYS"),
         (
-            InjectFaults((Provocation("SyncGroup", Action.DELAY, A1, ms=_LATE_MS),)),
-            Start(A, I1),
+            *begin_static(),
+            InjectFaults(
+                (
+                    Provocation("Heartbeat", Action.ERROR, A1, code="REBALANCE_IN_PROGRESS"),
+                    Provocation("SyncGroup", Action.DELAY, A1, ms=_LATE_MS),
+                )
+            ),
             Until(Parked(A, "SyncGroup"), needed=True),
             Close(A, timeout_ms=_TIMEOUT_MS),
             passed(500),
