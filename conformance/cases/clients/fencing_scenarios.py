@@ -55,7 +55,6 @@ def _polls_on_after(api: str, *begin: ScenarioStep) -> Scenario:
             f"CLIENT-FENCED-{name.upper()}",
             "CLIENT-FENCED-NO-JOIN",
             "CLIENT-FENCED-NO-RECORDS",
-            "CLIENT-FENCED-POLLED-ON",
             "CLIENT-CLOSE-FENCED",
         ),
         (
