@@ -6,7 +6,7 @@ The evidence comes from the broker's history and from drivers' events; condition
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
@@ -19,6 +19,7 @@ from fencepost.conformance.cases.clients.scenario import (
     AnyCondition,
     Assigned,
     Calls,
+    CaughtUp,
     ErrorReported,
     InjectFaults,
     Parked,
@@ -43,7 +44,13 @@ from fencepost.conformance.wire.codec import API_KEYS
 from fencepost.model.assignors.assignors import ASSIGNORS
 from fencepost.model.client.behaviour import ClientSettings, Conduct
 from fencepost.model.messages.errors import Error as Code
-from fencepost.model.messages.messages import APIS, JoinGroupResponse, OffsetCommitRequest
+from fencepost.model.messages.messages import (
+    APIS,
+    CommitPartition,
+    CommitTopic,
+    JoinGroupResponse,
+    OffsetCommitRequest,
+)
 from fencepost.model.messages.shapes import Message, ShapeError
 from fencepost.model.plans.steps import (
     AddPartitions,
@@ -92,6 +99,7 @@ from fencepost.properties.requirements.evidence import (
     Evidence,
     UserEvent,
 )
+from fencepost.properties.requirements.judge_reading import is_caught_up
 
 
 def is_met(condition: AnyCondition, evidence: Evidence, since: float, began: float) -> bool:
@@ -101,6 +109,9 @@ def is_met(condition: AnyCondition, evidence: Evidence, since: float, began: flo
             return evidence.ended_ms >= began + ms
         case Settled(consumers=consumers):
             return _settled(evidence, consumers, began)
+        case CaughtUp(consumers=consumers):
+            runs = [evidence.run_of(name) for name in consumers]
+            return all(run is not None and is_caught_up(evidence, run) for run in runs)
     run = evidence.run_of(condition.consumer)
     if run is None:
         return False
@@ -212,7 +223,7 @@ class Timeline:
         for exchange in exchanges[self._read :]:
             if (run := _run_of(exchange, ids)) is not None:
                 self._open[len(self._calls)] = exchange, run
-                self._calls.append(_call(exchange, run))
+                self._calls.append(_call(exchange, run, self.partitions))
             if exchange.api == _VERSIONS and run is not None and not self.versions:
                 self._version_requests.append(exchange)
         self._read = len(exchanges)
@@ -220,7 +231,7 @@ class Timeline:
             self._learn_versions()
         for index, (exchange, of) in list(self._open.items()):
             if exchange.provocation is not None or exchange.answered_ms is not None:
-                self._calls[index] = _call(exchange, of)
+                self._calls[index] = _call(exchange, of, self.partitions)
             if exchange.answered_ms is not None:
                 del self._open[index]
 
@@ -272,15 +283,15 @@ def _run_of(exchange: RecordedExchange, ids: set[str]) -> str | None:
     return next((known for known in ids if name.startswith(f"{known}-")), None)
 
 
-def _call(exchange: RecordedExchange, run: str) -> Call:
+def _call(exchange: RecordedExchange, run: str, topics: Iterable[str]) -> Call:
     """Return an exchange of a run as it is now, with what the model reads of it."""
     call = Call(exchange.api, exchange.version, exchange.at_ms, exchange.answered_ms)
     call.client_id, call.connection = run, exchange.connection
-    call.request = _message(exchange, answer=False)
+    call.request = _message(exchange, topics, answer=False)
     if exchange.provocation is not None:
         call.fault = str(exchange.provocation.action)
     if exchange.answered_ms is not None:
-        call.answer = _message(exchange, answer=True)
+        call.answer = _message(exchange, topics, answer=True)
     call.code = _code(exchange)
     return call
 
@@ -290,16 +301,30 @@ def _is_beyond(exchange: RecordedExchange) -> bool:
     return exchange.api == COMMIT and exchange.version > APIS[COMMIT].highest
 
 
-def _commit(body: Mapping[str, Any] | None) -> Message | None:
-    """Read the member that commits in such a version, without its offsets."""
+def _commit(body: Mapping[str, Any] | None, topics: Iterable[str]) -> Message | None:
+    """Read such a commit; its offsets only where there is one topic, as it has no names."""
     if not body:
         return None
+    names = sorted(topics)
+    rows = body["topics"] if len(body["topics"]) == len(names) == 1 else ()
     return OffsetCommitRequest(
         group_id=body["groupId"],
         generation_id=body["generationIdOrMemberEpoch"],
         member_id=body["memberId"],
         group_instance_id=body["groupInstanceId"],
-        topics=(),
+        topics=tuple(
+            CommitTopic(
+                name=names[0],
+                partitions=tuple(
+                    CommitPartition(
+                        partition_index=row["partitionIndex"],
+                        committed_offset=row["committedOffset"],
+                    )
+                    for row in topic["partitions"]
+                ),
+            )
+            for topic in rows
+        ),
     )
 
 
@@ -313,11 +338,11 @@ def _code(exchange: RecordedExchange) -> int | None:
     return next((row["errorCode"] for row in rows if row.get("errorCode")), 0)
 
 
-def _message(exchange: RecordedExchange, *, answer: bool) -> Message | None:
+def _message(exchange: RecordedExchange, topics: Iterable[str], *, answer: bool) -> Message | None:
     if exchange.api not in _READ or exchange.request_body is None:
         return None
     if _is_beyond(exchange):
-        return None if answer else _commit(exchange.request_body)
+        return None if answer else _commit(exchange.request_body, topics)
     try:
         return exchange.answer if answer else exchange.request
     except ShapeError:
@@ -335,6 +360,12 @@ _POLL_S = 0.05
 _LEADER_MS = 5000
 _AFTER_MS = 300
 """Ms for requests and events that are under way at the end of a scenario."""
+
+_STEP_RECORDS = 2
+"""Records that are appended after each wait: a member may lose one and not the other."""
+_CATCH_UP_MS = 12_000
+_BEHIND_MS = 1000
+"""The wait of who was waited for before, in vain: what it doesn't read is known."""
 
 
 class _BrokeOffError(Exception):
@@ -390,6 +421,7 @@ class ScenarioRun:
         self._tasks: list[asyncio.Task[None]] = []
         self._guests: list[ReferenceConsumer] = []
         self._since = 0.0
+        self._is_behind = False
         self._partitions = {place.topic: scenario.broker.partitions}
         self.timeline = Timeline(place.broker.history, self._partitions)
 
@@ -397,8 +429,14 @@ class ScenarioRun:
         """Take all steps; return the evidence then.  Raises TargetUnavailableError."""
         self._note_versions()
         try:
+            if self._scenario.reads:
+                await self._append(_STEP_RECORDS)
             for act in self._scenario.acts:
                 await self._do(act)
+                if self._scenario.reads and isinstance(act, Until):
+                    await self._append(_STEP_RECORDS)
+            if self._scenario.reads:
+                await self._read_on()
             await asyncio.sleep(_AFTER_MS / 1000)
         except (_BrokeOffError, DriverError) as error:
             self.timeline.broken = str(error)
@@ -425,9 +463,7 @@ class ScenarioRun:
             case Crash(process=process):
                 await self._crash(process)
             case Produce(count=count):
-                for partition in range(self._partitions[self._place.topic]):
-                    await self._produce(partition, count)
-                self._note("produce")
+                await self._append(count)
             case JoinGuest(version=version):
                 await self._invite(version)
             case RemoveMember(consumer=consumer):
@@ -440,6 +476,23 @@ class ScenarioRun:
                 await self._tell(act)
             case _:
                 await self._provoke(act)
+
+    async def _append(self, count: int) -> None:
+        """Append records to each partition."""
+        began, partitions = self.timeline.now_ms(), self._partitions[self._place.topic]
+        for partition in range(partitions):
+            await self._produce(partition, count)
+        self.timeline.actions.append(
+            Action("produce", "", began, self.timeline.now_ms(), count=count, partitions=partitions)
+        )
+
+    async def _read_on(self) -> None:
+        """Give those who run the time to read all, and further records then."""
+        running = tuple(run.consumer for run in self.timeline.runs if run.ended_ms is None)
+        if running:
+            await self._await(Until(CaughtUp(running), _CATCH_UP_MS))
+            await self._append(_STEP_RECORDS)
+            await self._await(Until(CaughtUp(running), _CATCH_UP_MS))
 
     async def _produce(self, partition: int, count: int) -> None:
         """Append records; a topic that was just made may have no leader yet."""
@@ -560,12 +613,15 @@ class ScenarioRun:
         self._tasks.append(asyncio.create_task(work))
 
     async def _await(self, act: Until) -> None:
-        began = self.timeline.now_ms()
+        began, within_ms = self.timeline.now_ms(), act.within_ms
+        if self._is_behind and isinstance(act.condition, CaughtUp):
+            within_ms = _BEHIND_MS
         while not is_met(act.condition, self.timeline.evidence(), self._since, began):
-            if self.timeline.now_ms() - began > act.within_ms:
-                seconds = act.within_ms / 1000
+            if self.timeline.now_ms() - began > within_ms:
+                seconds = within_ms / 1000
                 reason = f"{missing(act.condition)} within {seconds:g} s"
                 self.timeline.unmet.append((began, reason))
+                self._is_behind = self._is_behind or isinstance(act.condition, CaughtUp)
                 if act.needed:
                     raise _BrokeOffError(reason)
                 return

@@ -44,7 +44,7 @@ from fencepost.conformance.wire.codec import (
     decode_request,
     encode_message,
 )
-from fencepost.conformance.wire.refusal import recoded, refused_rows
+from fencepost.conformance.wire.refusal import OF_FETCH_SESSIONS, recoded, refused_rows
 from fencepost.model.coordinator import Config, Send
 from fencepost.model.messages.messages import APIS
 from fencepost.model.messages.shapes import Message, ShapeError
@@ -522,9 +522,12 @@ class ModelBroker:
         request = open_request.request
         if message is not None:
             return self.groups.refusal(self._sent(open_request), message, code)
+        node = open_request.client.node
+        if request.api == "Fetch" and code not in OF_FETCH_SESSIONS:
+            return request.version, self.cluster.fetches[node].refuse(request.body, code)
         body = refused_rows(request, code)
         if body is None:
-            body = recoded(self.cluster.answer(request, open_request.client.node), code)
+            body = recoded(self.cluster.answer(request, node), code)
         return request.version, body
 
     def _answer(self, open_request: OpenRequest, version: int, body: dict[str, Any]) -> None:

@@ -277,6 +277,17 @@ class Fetches:
         parked = ParkedFetch(self, session, dict(ranges), body, answer)
         return parked if parked.waits else None
 
+    def refuse(self, body: Mapping[str, Any], code: int) -> Json:
+        """Return the answer that has this error for each partition, also those of the session."""
+        session = self._sessions.get(body.get("sessionId", 0))
+        places = dict(_ranges_in(body))
+        if session is not None and body["sessionEpoch"] == session.epoch:
+            session.epoch += 1
+            session.ranges.update(places)
+            places = session.ranges
+        rows = [(place, _row_of(place, code)) for place in places]
+        return _fetched(rows, 0 if session is None else session.id)
+
     def log_of(self, place: Place) -> PartitionLog | Code:
         """Return the log of a partition, or an error."""
         topic = {"name": place.topic, "topicId": place.topic_id}
@@ -353,19 +364,14 @@ class ParkedFetch:
 
     def _finish(self) -> None:
         self.drop()
-        topics: dict[tuple[str, str], list[Json]] = {}
+        rows: list[tuple[Place, Json]] = []
         left = self._most_bytes
         for place, range_ in self._ranges.items():
             row, size = self._row(place, range_, left)
             left -= size
             if row is not None:
-                topics.setdefault((place.topic, place.topic_id), []).append(row)
-        responses = [
-            {"topic": name, "topicId": topic_id, "partitions": rows}
-            for (name, topic_id), rows in topics.items()
-        ]
-        session_id = 0 if self._session is None else self._session.id
-        self._answer({"errorCode": Code.NONE, "sessionId": session_id, "responses": responses})
+                rows.append((place, row))
+        self._answer(_fetched(rows, 0 if self._session is None else self._session.id))
 
     def _row(self, place: Place, range_: FetchRange, left: int) -> tuple[Json | None, int]:
         """Return a partition's row, None if nothing changed, and the bytes of its records."""
@@ -387,17 +393,32 @@ class ParkedFetch:
             self._session.reported[place] = end, start
             if self._is_incremental and not code and not records and before == (end, start):
                 return None, 0
-        row = {
-            "partitionIndex": place.partition,
-            "errorCode": code,
-            "highWatermark": end,
-            "lastStableOffset": end,
-            "logStartOffset": start,
-            "abortedTransactions": None,
-            "preferredReadReplica": _NO_REPLICA,
-            "records": base64.b64encode(records).decode(),
-        }
-        return row, len(records)
+        return _row_of(place, code, end, start, records), len(records)
+
+
+def _row_of(place: Place, code: int, end: int = -1, start: int = -1, records: bytes = b"") -> Json:
+    return {
+        "partitionIndex": place.partition,
+        "errorCode": code,
+        "highWatermark": end,
+        "lastStableOffset": end,
+        "logStartOffset": start,
+        "abortedTransactions": None,
+        "preferredReadReplica": _NO_REPLICA,
+        "records": base64.b64encode(records).decode(),
+    }
+
+
+def _fetched(rows: Iterable[tuple[Place, Json]], session_id: int) -> Json:
+    """Return an answer with these rows of partitions."""
+    topics: dict[tuple[str, str], list[Json]] = {}
+    for place, row in rows:
+        topics.setdefault((place.topic, place.topic_id), []).append(row)
+    responses = [
+        {"topic": name, "topicId": topic_id, "partitions": parts}
+        for (name, topic_id), parts in topics.items()
+    ]
+    return {"errorCode": Code.NONE, "sessionId": session_id, "responses": responses}
 
 
 def _ranges_in(body: Mapping[str, Any]) -> dict[Place, FetchRange]:

@@ -5,7 +5,7 @@ Where an API has a code for the whole answer, that one is used, else one in each
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from typing import Any, NamedTuple
 
@@ -75,6 +75,8 @@ _ROWS = {
 _FETCH_WHOLE_SINCE = 7
 _FETCH_CODE_SINCE, _SEVERAL_SINCE = 2, 8
 """OffsetFetch has a code of its own, and may name several groups."""
+_OF_OFFSETS = frozenset({3, 88})
+"""UNKNOWN_TOPIC_OR_PARTITION, UNSTABLE_OFFSET_COMMIT: in OffsetFetch they are of a partition."""
 _NAMES = ("name", "topic", "topicId")
 _DEFAULTS: Mapping[str, Json] = {
     "Produce": {"baseOffset": -1},
@@ -134,15 +136,15 @@ def refused_message(message: Message, version: int, code: int) -> Message:
         case OffsetFetchRequest() if version >= _SEVERAL_SINCE:
             groups = (
                 FetchedGroup(group_id=g.group_id, topics=(), error_code=code)
+                if code not in _OF_OFFSETS
+                else FetchedGroup(group_id=g.group_id, topics=_fetched_rows(g.topics, code))
                 for g in message.groups
             )
             return OffsetFetchResponse(groups=tuple(groups))
-        case OffsetFetchRequest() if version >= _FETCH_CODE_SINCE:
+        case OffsetFetchRequest() if version >= _FETCH_CODE_SINCE and code not in _OF_OFFSETS:
             return OffsetFetchResponse(error_code=code)
         case OffsetFetchRequest():
-            return OffsetFetchResponse(
-                topics=tuple(_fetched(t, code) for t in message.topics or ())
-            )
+            return OffsetFetchResponse(topics=_fetched_rows(message.topics, code))
         case DescribeGroupsRequest():
             described = (DescribedGroup(group_id=g, error_code=code) for g in message.groups)
             return DescribeGroupsResponse(groups=tuple(described))
@@ -163,6 +165,10 @@ def _committed(topic: CommitTopic | TxnCommitTopic, code: int) -> CommittedTopic
         for p in topic.partitions
     )
     return CommittedTopic(name=topic.name, partitions=tuple(rows))
+
+
+def _fetched_rows(topics: Sequence[FetchTopic] | None, code: int) -> tuple[FetchedTopic, ...]:
+    return tuple(_fetched(topic, code) for topic in topics or ())
 
 
 def _fetched(topic: FetchTopic, code: int) -> FetchedTopic:
@@ -196,3 +202,7 @@ class Code(IntEnum):
     FETCH_SESSION_ID_NOT_FOUND = 70
     INVALID_FETCH_SESSION_EPOCH = 71
     UNKNOWN_TOPIC_ID = 100
+
+
+OF_FETCH_SESSIONS = frozenset({Code.FETCH_SESSION_ID_NOT_FOUND, Code.INVALID_FETCH_SESSION_EPOCH})
+"""Errors of a whole Fetch; all others are of its partitions."""

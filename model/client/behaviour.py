@@ -159,6 +159,12 @@ class Conduct:
     reads_later_versions: bool = True
     rejoins_after_revoking: bool = True
 
+    # Reading.
+    reads_kept: bool = True
+    reads_given_back: bool = False
+    reads_after_commit: bool = True
+    heeds_committed: bool = True
+
     # The user.
     tells_fence: bool = True
     tells_loss: bool = True

@@ -102,9 +102,9 @@ class Membership(msgspec.Struct, frozen=True):
     but shall join again; `prepared`: the records read before are committed.  `to_lead`: the members
     that it has to assign to, until the sync is answered; `skips`: the coordinator has their
     assignment.  `layouts`: the topics when it assigned, as a leader.  `target`: its assignment of
-    the generation `assigned_in`; `is_handed_out`: the user has it; `owes_join`: it gave partitions
-    back that nobody gets before it joins again.  `was_stable`, `was_removed`: ever, as a member of
-    this group.
+    the generation `assigned_in`; `target_before`: that of the one before; `is_handed_out`: the user
+    has it; `owes_join`: it gave partitions back that nobody gets before it joins again.
+    `was_stable`, `was_removed`: ever, as a member of this group.
     """
 
     phase: Phase = Phase.OUT
@@ -118,6 +118,7 @@ class Membership(msgspec.Struct, frozen=True):
     to_lead: tuple[JoinMember, ...] | None = None
     layouts: tuple[TopicLayout, ...] | None = None
     target: tuple[TopicPartition, ...] = ()
+    target_before: tuple[TopicPartition, ...] = ()
     assigned_in: int = -1
     is_handed_out: bool = False
     owes_join: bool = False
@@ -152,9 +153,13 @@ class Position(msgspec.Struct, frozen=True):
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """The user's partitions, and their positions."""
+    """The user's partitions, and their positions.
+
+    `given_back`: those that a lying client reads though it gave them back.
+    """
 
     positions: tuple[Position, ...] = ()
+    given_back: tuple[Position, ...] = ()
     backoff: Backoff = Backoff()
     fetch_backoff: Backoff = Backoff()
 

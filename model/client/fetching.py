@@ -8,7 +8,7 @@ Source: Kafka's protocol guide; Kafka's Fetcher.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from msgspec.structs import replace
@@ -56,8 +56,15 @@ def pursue(work: ClientWork) -> None:
         _ask_positions(work)
     if work.now_ms < reading.fetch_backoff.not_before_ms or not work.settings.fetches:
         return
-    for leader, positions in _by_leader(work, work.state.reading.positions):
+    for leader, positions in _by_leader(work, _to_read(work)):
         _ask_log(work, leader, positions)
+
+
+def _to_read(work: ClientWork) -> Sequence[Position]:
+    """List the positions to read on from: those of all partitions that the user has."""
+    reading, before = work.state.reading, work.state.membership.target_before
+    kept = [p for p in reading.positions if work.conduct.reads_kept or p.partition not in before]
+    return (*kept, *reading.given_back)
 
 
 def _by_leader(
@@ -107,8 +114,11 @@ def _ask_log(work: ClientWork, leader: Endpoint, positions: list[Position]) -> N
 
 
 def _change(work: ClientWork, changed: dict[TopicPartition, Position]) -> None:
-    positions = work.state.reading.positions
-    work.change_reading(positions=tuple(changed.get(p.partition, p) for p in positions))
+    reading = work.state.reading
+    work.change_reading(
+        positions=tuple(changed.get(p.partition, p) for p in reading.positions),
+        given_back=tuple(changed.get(p.partition, p) for p in reading.given_back),
+    )
 
 
 def offsets_read(work: ClientWork, answer: OffsetFetchResponse) -> None:
@@ -124,7 +134,7 @@ def offsets_read(work: ClientWork, answer: OffsetFetchResponse) -> None:
             code = code if code != _NONE else row.error_code
             if position is None or row.error_code != _NONE:
                 continue
-            if row.committed_offset < 0:
+            if row.committed_offset < 0 or not work.conduct.heeds_committed:
                 changed[position.partition] = replace(position, resets=True)
             else:
                 offset = row.committed_offset
@@ -171,7 +181,8 @@ def log_read(work: ClientWork, request: FetchRequest, answer: FetchResponse) -> 
     state = work.state
     if not state.is_polling:
         return
-    positions = {p.partition: p for p in state.reading.positions}
+    reading = state.reading
+    positions = {p.partition: p for p in (*reading.positions, *reading.given_back)}
     fetched_from = dict(request.positions)
     is_wrong = answer.error_code != _NONE
     changed = {}
@@ -200,8 +211,11 @@ def _handed(work: ClientWork, position: Position, row: FetchedLog) -> Position:
     if not batches:
         return position
     count = sum(min(batch.records, batch.last - first + 1) for batch in batches)
+    begin = max(first, batches[0].first)
+    if first == position.committed and not work.conduct.reads_after_commit:
+        begin, count = begin + 1, count - 1
     if count:
-        work.tell(Records(position.partition, max(first, batches[0].first), count))
+        work.tell(Records(position.partition, begin, count))
     return replace(position, offset=batches[-1].last + 1)
 
 

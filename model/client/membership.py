@@ -149,6 +149,9 @@ def _give_back(work: ClientWork) -> None:
     if gone := tuple(p.partition for p in positions if p not in kept):
         work.tell(Revoked(gone))
         work.change_reading(positions=kept)
+        if work.conduct.reads_given_back:
+            stale = tuple(p for p in positions if p.partition in gone and p.offset is not None)
+            work.change_reading(given_back=stale)
 
 
 def _join_request(work: ClientWork, version: int) -> JoinGroupRequest:
@@ -280,6 +283,7 @@ def sync_read(work: ClientWork, answer: SyncGroupResponse) -> None:
     work.change_member(
         phase=Phase.STABLE,
         target=target,
+        target_before=member.target,
         is_handed_out=False,
         assigned_in=member.generation_id,
         was_stable=True,
@@ -307,7 +311,8 @@ def _hand_out(work: ClientWork) -> None:
         work.tell(Revoked(gone))
     work.tell(Assigned(added))
     positions = tuple(before.get(p) or Position(p) for p in member.target)
-    work.change(reading=Reading(positions))
+    stale = (p for p in work.state.reading.given_back if p.partition not in member.target)
+    work.change(reading=Reading(positions, tuple(stale)))
     again = bool(gone) and work.conduct.rejoins_after_revoking
     work.change_member(is_handed_out=True, needs_join=again, owes_join=bool(gone))
 

@@ -432,6 +432,31 @@ _MUTANTS = (
         ("CLIENT-BYTES-READS-MEMBERS", "CLIENT-BYTES-READS-ASSIGNMENT"),
         Conduct(reads_later_versions=False),
     ),
+    # Reading.
+    ClientMutant(
+        "forgets-what-it-keeps",
+        "a partition that a member keeps over a rebalance is never fetched again",
+        ("CLIENT-READ-ASSIGNED",),
+        Conduct(reads_kept=False),
+    ),
+    ClientMutant(
+        "reads-what-it-gave-back",
+        "an eager member goes on to deliver records of the partitions that it gave back",
+        ("CLIENT-READ-NOTHING-ELSE",),
+        Conduct(reads_given_back=True),
+    ),
+    ClientMutant(
+        "skips-after-commit",
+        "the record behind a committed position is never delivered",
+        ("CLIENT-READ-NO-GAP",),
+        Conduct(reads_after_commit=False),
+    ),
+    ClientMutant(
+        "begins-at-the-first-record",
+        "a partition is read from its first record on, whatever was committed",
+        ("CLIENT-READ-NOT-TWICE",),
+        Conduct(heeds_committed=False),
+    ),
     # The session.
     ClientMutant(
         "silent-while-busy",

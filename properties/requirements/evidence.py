@@ -130,7 +130,8 @@ class Action:
 
     `outcome`: `ok`, `late` (the library didn't return), `unsupported`, or the name of an error;
     `message`: the sentence with it; `fatal`: the library calls it so.  `took_ms`, `limit_ms`: the
-    time that it took by the library's account, and the time that it may take.
+    time that it took by the library's account, and the time that it may take.  `count`: of the
+    records that it appended to each partition; `partitions`: the number of these.
     """
 
     name: str
@@ -142,6 +143,8 @@ class Action:
     fatal: bool = False
     took_ms: float | None = None
     limit_ms: float | None = None
+    count: int = 0
+    partitions: int = 0
 
     @property
     def is_refused_call(self) -> bool:
@@ -304,9 +307,16 @@ class Evidence:
         if not any(isinstance(event.event, Assigned) for event in self.user_events):
             return self._answered_partitions(run, at_ms)
         owned: frozenset[Partition] = frozenset()
-        for event in self.events_of(run):
-            if at_ms is not None and event.at_ms > at_ms:
+        for changed_ms, partitions in self.ownership(run):
+            if at_ms is not None and changed_ms > at_ms:
                 break
+            owned = partitions
+        return owned
+
+    def ownership(self, run: ConsumerRun) -> Iterator[tuple[float, frozenset[Partition]]]:
+        """Yield the partitions that a run's user has after each event that changes them."""
+        owned: frozenset[Partition] = frozenset()
+        for event in self.events_of(run, Assigned, Revoked, Lost, Ended):
             match event.event:
                 case Assigned(partitions=partitions) if (
                     run.is_cooperative and not owned & frozenset(partitions)
@@ -318,7 +328,7 @@ class Evidence:
                     owned -= frozenset(partitions)
                 case Ended():
                     owned = frozenset()
-        return owned
+            yield event.at_ms, owned
 
     def _answered_partitions(self, run: ConsumerRun, at_ms: float | None) -> frozenset[Partition]:
         until = self.ended_ms if at_ms is None else at_ms

@@ -163,6 +163,7 @@ AREAS = {
     "RESTART": "It comes back",
     "LEADER": "It assigns for the group",
     "BYTES": "What it writes for other members, and reads of theirs",
+    "READ": "The records that its user gets",
     "SESSION": "It shows that it lives",
     "OLD-BROKER": "A broker that knows no static members",
     "STREAMS": "Several members in one process",

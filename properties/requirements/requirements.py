@@ -10,6 +10,7 @@ from fencepost.properties.requirements import (
     judge_joining,
     judge_leading,
     judge_leaving,
+    judge_reading,
     judge_running,
 )
 from fencepost.properties.requirements.evidence import Evidence
@@ -25,6 +26,7 @@ REQUIREMENTS = {
             *judge_running.REQUIREMENTS,
             *judge_leading.REQUIREMENTS,
             *judge_bytes.REQUIREMENTS,
+            *judge_reading.REQUIREMENTS,
         ),
         key=lambda row: list(AREAS).index(row.area),
     )

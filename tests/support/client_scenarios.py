@@ -849,6 +849,59 @@ def an_old_broker(conduct: Conduct) -> None:
     assert not joins(sim, "a")
 
 
+# Reading.
+
+
+def _read(sim: Simulation, *names: str, since: int = 0) -> dict[TopicPartition, list[int]]:
+    """Collect the offsets of each partition that users received, in order."""
+    found: dict[TopicPartition, list[int]] = defaultdict(list)
+    for told in sim.events:
+        event = told.event
+        if isinstance(event, Records) and told.client in names and told.at_ms >= since:
+            found[event.partition] += range(event.first, event.first + event.count)
+    return found
+
+
+def _joined_later(sim: Simulation, conduct: Conduct, assignor: str) -> int:
+    """Let `b` join a member that reads, and produce; returns when it did."""
+    group_of(sim, conduct, assignors=(assignor,))
+    sim.start("b", settings("b", assignors=(assignor,)))
+    sim.run_for(12_000)
+    since = sim.now_ms
+    produce(sim)
+    sim.run_for(5000)
+    return since
+
+
+@scenario("CLIENT-READ-ASSIGNED")
+def what_is_kept_is_read_on(conduct: Conduct) -> None:
+    for assignor in ("range", "cooperative-sticky"):
+        sim = simulation()
+        since = _joined_later(sim, conduct, assignor)
+        assert set(_read(sim, "a", since=since)) == owned(sim, "a")
+
+
+@scenario("CLIENT-READ-NOTHING-ELSE")
+def what_was_given_back_is_not_read(conduct: Conduct) -> None:
+    sim = simulation()
+    since = _joined_later(sim, conduct, "range")
+    assert set(_read(sim, "a", since=since)) <= owned(sim, "a")
+
+
+@scenario("CLIENT-READ-NO-GAP", "CLIENT-READ-NOT-TWICE")
+def another_one_goes_on_where_one_committed(conduct: Conduct) -> None:
+    sim = simulation()
+    group_of(sim, conduct)
+    sim.close("a")
+    sim.run_for(1000)
+    produce(sim)
+    sim.start("a", settings("a", conduct))
+    sim.run_for(5000)
+    produce(sim)
+    sim.run_for(5000)
+    assert dict(_read(sim, "a")) == {one: list(range(30)) for one in all_partitions()}
+
+
 def broken_by(conduct: Conduct) -> set[str]:
     """What a client fails in the simulation: the requirements that it breaks, and what follows."""
     found = set()

@@ -236,6 +236,7 @@ def commit(
     error: Code = Code.NONE,
     version: int = 9,
     instance: str | None = SAME,
+    offset: int = 1,
 ) -> Call:
     """A commit of one partition."""
     request = OffsetCommitRequest(
@@ -245,7 +246,8 @@ def commit(
         group_instance_id=_instance(of, instance),
         topics=(
             CommitTopic(
-                name=TOPIC, partitions=(CommitPartition(partition_index=0, committed_offset=1),)
+                name=TOPIC,
+                partitions=(CommitPartition(partition_index=0, committed_offset=offset),),
             ),
         ),
     )
@@ -286,8 +288,10 @@ def lost(of: ConsumerRun, at: float, *numbers: int) -> UserEvent:
     return saw(of, at, Lost(of.consumer, at, _parts(numbers)))
 
 
-def read(of: ConsumerRun, at: float, number: int = 0) -> UserEvent:
-    return saw(of, at, Records(of.consumer, at, (TOPIC, number), 0, 1))
+def read(
+    of: ConsumerRun, at: float, number: int = 0, *, first: int = 0, count: int = 1
+) -> UserEvent:
+    return saw(of, at, Records(of.consumer, at, (TOPIC, number), first, count))
 
 
 def told(

@@ -107,13 +107,21 @@ class Read(Condition, frozen=True):
     consumer: str
 
 
+class CaughtUp(Condition, frozen=True):
+    """The consumers' users have read all records of the partitions that they are assigned."""
+
+    consumers: tuple[str, ...]
+
+
 class Passed(Condition, frozen=True):
     """`ms` have passed since the wait began: time enough for an event that should not come."""
 
     ms: int
 
 
-AnyCondition = Settled | Assigned | Calls | Answered | Parked | ErrorReported | Read | Passed
+AnyCondition = (
+    Settled | Assigned | Calls | Answered | Parked | ErrorReported | Read | CaughtUp | Passed
+)
 
 _JOINED = "all partitions in one generation"
 
@@ -140,6 +148,8 @@ def missing(condition: AnyCondition) -> str:
             return f"the user of {consumer} was told no error{of}"
         case Read(consumer=consumer):
             return f"the user of {consumer} read no records"
+        case CaughtUp(consumers=consumers):
+            return f"the users of {enumerated(consumers)} had not read all records"
         case Passed(ms=ms):
             return f"{ms:,} ms had not passed"
 
@@ -177,6 +187,8 @@ def met(condition: AnyCondition) -> str:
             return f"the user of {consumer} is told an error{of}"
         case Read(consumer=consumer):
             return f"the user of {consumer} has read records"
+        case CaughtUp(consumers=consumers):
+            return f"the users of {enumerated(consumers)} have read all records"
         case Passed(ms=ms):
             return f"{ms:,} ms have passed"
 
@@ -239,7 +251,8 @@ class Scenario(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_f
     """A list of steps, and the requirements that their evidence is judged by.
 
     `needs`: features of a driver (`static`, `manual-commit`, …).  `assignor`: of its consumers,
-    None: the usual one.
+    None: the usual one.  `reads`: records are appended to each partition before the first step and
+    after each wait; at the end those who run have the time to read them.
     """
 
     id: str
@@ -249,6 +262,7 @@ class Scenario(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_f
     needs: tuple[str, ...] = ("static",)
     assignor: str | None = None
     broker: Setting = Setting()
+    reads: bool = False
 
     @property
     def is_provoking(self) -> bool:

@@ -18,6 +18,7 @@ from fencepost.conformance.cases.clients.commit_scenarios import COMMITS
 from fencepost.conformance.cases.clients.fencing_scenarios import FENCING
 from fencepost.conformance.cases.clients.generation_scenarios import GENERATIONS
 from fencepost.conformance.cases.clients.provocation import Action, Provocation
+from fencepost.conformance.cases.clients.reading_scenarios import READING, READS
 from fencepost.conformance.cases.clients.scenario import (
     Answered,
     Assigned,
@@ -82,6 +83,7 @@ _DYNAMIC = (
     "CLIENT-JOIN-ID-REQUIRED",
     "CLIENT-CLOSE-DYNAMIC-LEAVES",
 )
+_READ_ONCE = ("CLIENT-READ-NOTHING-ELSE", "CLIENT-READ-NO-GAP")
 _ANSWERED = (
     "ApiVersions",
     "FindCoordinator",
@@ -113,13 +115,13 @@ ORDINARY = (
     Scenario(
         "static-life",
         "A static member joins, reads, commits, and closes.",
-        (*_STATIC, *_EITHER),
+        (*_STATIC, *_EITHER, *_READ_ONCE),
         (Produce(), Start(A, I1), *_RUN),
     ),
     Scenario(
         "dynamic-life",
         "A dynamic member joins, reads, commits, and closes.",
-        (*_DYNAMIC, *_EITHER),
+        (*_DYNAMIC, *_EITHER, *_READ_ONCE),
         (Produce(), Start(A), *_RUN),
         needs=(),
     ),
@@ -178,7 +180,7 @@ ORDINARY = (
     Scenario(
         "works-long",
         "The user works for longer than the session timeout, and shorter than the poll interval.",
-        ("CLIENT-SESSION-HEARTBEATS",),
+        ("CLIENT-SESSION-HEARTBEATS", *READS),
         (
             *begin_static(Settings(session_timeout_ms=3000, max_poll_interval_ms=20_000)),
             StopPolling(A),
@@ -186,6 +188,7 @@ ORDINARY = (
             ResumePolling(A),
             passed(500),
         ),
+        reads=True,
     ),
     Scenario(
         "works-too-long",
@@ -207,7 +210,7 @@ ORDINARY = (
     Scenario(
         "streams-process",
         "A process with three static members is rolled, beside another member.",
-        ("CLIENT-STREAMS-OWN-IDS", "CLIENT-STREAMS-ROLLED"),
+        ("CLIENT-STREAMS-OWN-IDS", "CLIENT-STREAMS-ROLLED", *READS),
         (
             Start("other", "other"),
             settled("other"),
@@ -218,6 +221,7 @@ ORDINARY = (
             settled("other", "s-1", "s-2", "s-3", needed=False),
             passed(500),
         ),
+        reads=True,
     ),
     Scenario(
         "old-broker",
@@ -229,7 +233,7 @@ ORDINARY = (
     Scenario(
         "older-broker-after-restart",
         "The broker comes back as Kafka 2.3, which is an older release.",
-        ("CLIENT-OLD-BROKER-RESTARTED", "CLIENT-IDENTITY-NEWEST"),
+        ("CLIENT-OLD-BROKER-RESTARTED", "CLIENT-IDENTITY-NEWEST", *READS),
         (
             Produce(),
             *begin_static(),
@@ -242,6 +246,7 @@ ORDINARY = (
             Until(Read(A)),
             Commit(A),
         ),
+        reads=True,
     ),
 )
 
@@ -280,7 +285,7 @@ def _scenario_id(base: str, assignor: str) -> str:
 
 
 def _follower_restart(assignor: str) -> Scenario:
-    requirements: tuple[str, ...] = ("CLIENT-RESTART-FOLLOWER",)
+    requirements: tuple[str, ...] = ("CLIENT-RESTART-FOLLOWER", *READS)
     if assignor == "cooperative":
         requirements += ("CLIENT-RESTART-COOPERATIVE",)
     return Scenario(
@@ -289,11 +294,12 @@ def _follower_restart(assignor: str) -> Scenario:
         requirements,
         (*_group(_A, _B), *_restart(*_B, _A, _B), passed(1000)),
         assignor=assignor,
+        reads=True,
     )
 
 
 def _rolling_restart(assignor: str) -> Scenario:
-    requirements: tuple[str, ...] = ("CLIENT-RESTART-ALL", *_LEADER)
+    requirements: tuple[str, ...] = ("CLIENT-RESTART-ALL", *_LEADER, *READS)
     if assignor == "cooperative":
         requirements += ("CLIENT-LEADER-COOPERATIVE",)
     acts = [act for member in (_B, _A, _C) for act in _restart(*member, _A, _B, _C)]
@@ -307,6 +313,7 @@ def _rolling_restart(assignor: str) -> Scenario:
             passed(500),
         ),
         assignor=assignor,
+        reads=True,
     )
 
 
@@ -316,7 +323,7 @@ def _rebalance_after_restart(assignor: str) -> Scenario:
         _scenario_id("rebalance-after-restart", assignor),
         "A follower is restarted; then the leader is made to join again, with the assignor "
         f"{assignor}.",
-        (*_LEADER, "CLIENT-LEADER-INSTANCES"),
+        (*_LEADER, "CLIENT-LEADER-INSTANCES", *READS),
         (
             *_group(_A, _B, _C),
             *_restart(*_B, _A, _B, _C),
@@ -325,6 +332,7 @@ def _rebalance_after_restart(assignor: str) -> Scenario:
             settled("a", "b", "c", needed=False),
         ),
         assignor=assignor,
+        reads=True,
     )
 
 
@@ -333,21 +341,24 @@ RESTARTS = (
     Scenario(
         "follower-crashes",
         "The process of a follower is killed and started again.",
-        ("CLIENT-RESTART-CRASHED",),
+        ("CLIENT-RESTART-CRASHED", *READS),
         (*_group(_A, _B), Crash("b"), Start(*_B), settled("a", "b", needed=False), passed(500)),
+        reads=True,
     ),
     Scenario(
         "leader-restarts",
         "The leader is closed and started again, with the newest versions.",
-        ("CLIENT-RESTART-LEADER", "CLIENT-RESTART-SKIPPED"),
+        ("CLIENT-RESTART-LEADER", "CLIENT-RESTART-SKIPPED", *READS),
         (*_group(_A, _B), *_restart(*_A, _A, _B), passed(1000)),
+        reads=True,
     ),
     Scenario(
         "leader-restarts-below-join-9",
         "The leader is closed and started again at a broker of Kafka 3.1.",
-        ("CLIENT-RESTART-LEADER-OLD",),
+        ("CLIENT-RESTART-LEADER-OLD", *READS),
         (*_group(_A, _B), *_restart(*_A, _A, _B), passed(1000)),
         broker=Setting(as_of="3.1"),
+        reads=True,
     ),
     *(_rolling_restart(assignor) for assignor in RESTART_ASSIGNORS),
     *(_rebalance_after_restart(assignor) for assignor in RESTART_ASSIGNORS),
@@ -382,13 +393,14 @@ def _refused_in(name: str, api: str, code: str, *obligations: str) -> Scenario:
     return Scenario(
         f"{name}-in-{api.lower().removesuffix('group')}",
         f"A static member is answered {code} in {api}.",
-        obligations,
+        (*obligations, *READS),
         (
             *((act, *start[:1]) if api == _SYNC else (*start, act)),
             Until(Answered(A, api, code), needed=True),
             Until(Calls(A, _JOIN)),
             settled(A, needed=False),
         ),
+        reads=True,
     )
 
 
@@ -510,7 +522,7 @@ TROUBLE = (
     Scenario(
         "removed",
         "An administrator removes a static member that reads and commits.",
-        ("CLIENT-REMOVED-COMES-BACK", "CLIENT-REMOVED-NO-COMMITS", "CLIENT-REMOVED-TOLD"),
+        ("CLIENT-REMOVED-COMES-BACK", "CLIENT-REMOVED-NO-COMMITS", "CLIENT-REMOVED-TOLD", *READS),
         (
             *begin_static(_COMMITTING),
             Produce(),
@@ -520,11 +532,12 @@ TROUBLE = (
             Until(Calls(A, _JOIN)),
             settled(A, needed=False),
         ),
+        reads=True,
     ),
     Scenario(
         "expired",
         "The session of a static member ends at the coordinator.",
-        ("CLIENT-REMOVED-EXPIRED", "CLIENT-REMOVED-NO-COMMITS", "CLIENT-REMOVED-TOLD"),
+        ("CLIENT-REMOVED-EXPIRED", "CLIENT-REMOVED-NO-COMMITS", "CLIENT-REMOVED-TOLD", *READS),
         (
             *begin_static(_COMMITTING),
             Produce(),
@@ -534,19 +547,22 @@ TROUBLE = (
             Until(Calls(A, _JOIN)),
             settled(A, needed=False),
         ),
+        reads=True,
     ),
     Scenario(
         "join-answer-lost",
         "The answer to the JoinGroup of a static member is lost.",
-        ("CLIENT-JOIN-LOST-ANSWER", "CLIENT-JOIN-SILENT"),
+        ("CLIENT-JOIN-LOST-ANSWER", "CLIENT-JOIN-SILENT", *READS),
         (InjectFaults((Provocation(_JOIN, Action.LOSE, A1),)), Start(A, I1), *_COMES_BACK),
+        reads=True,
     ),
     Scenario(
         "join-cut",
         "The connection of a static member is cut while its JoinGroup is parked.",
-        ("CLIENT-JOIN-CUT", "CLIENT-JOIN-SILENT"),
+        ("CLIENT-JOIN-CUT", "CLIENT-JOIN-SILENT", *READS),
         (InjectFaults((Provocation(_JOIN, Action.CUT, A1, ms=500),)), Start(A, I1), *_COMES_BACK),
         broker=Setting(delay_ms=2000),
+        reads=True,
     ),
     *(
         _refused_in(
@@ -569,20 +585,22 @@ TROUBLE = (
     Scenario(
         "coordinator-moves",
         "The coordinator moves to another node.",
-        ("CLIENT-JOIN-COORDINATOR", "CLIENT-JOIN-SILENT"),
+        ("CLIENT-JOIN-COORDINATOR", "CLIENT-JOIN-SILENT", *READS),
         (*begin_static(), Failover(), passed(SILENCE_MS), settled(A, needed=False)),
         broker=Setting(nodes=2),
+        reads=True,
     ),
     Scenario(
         "coordinator-not-available",
         "No coordinator is available for a while.",
-        ("CLIENT-JOIN-COORDINATOR", *_OUTAGE),
+        ("CLIENT-JOIN-COORDINATOR", *_OUTAGE, *READS),
         (*begin_static(), Unavailable(_OUTAGE_MS), passed(_OUTAGE_MS), settled(A, needed=False)),
+        reads=True,
     ),
     Scenario(
         "coordinator-loads",
         "The coordinator loads for a while, and a member goes on and another starts.",
-        ("CLIENT-JOIN-LOADING", *_OUTAGE),
+        ("CLIENT-JOIN-LOADING", *_OUTAGE, *READS),
         (
             *begin_static(_COMMITTING),
             Produce(),
@@ -591,6 +609,7 @@ TROUBLE = (
             passed(_OUTAGE_MS),
             settled(A, "b", needed=False),
         ),
+        reads=True,
     ),
 )
 
@@ -610,14 +629,14 @@ def _with_twins(*scenarios: Scenario) -> Iterator[Scenario]:
             continue
         rows = map(find_requirement, scenario.obligations)
         common = tuple(row.id for row in rows if row.members is not Members.STATIC)
-        if common:
+        if not set(common) <= set(READS):
             yield scenario.with_dynamic_members(common)
 
 
 _HAVE_TWINS = (*ORDINARY, *RESTARTS, *TROUBLE, *CLOSING, *FENCING)
 SCENARIOS = {
     scenario.id: scenario
-    for scenario in (*_with_twins(*_HAVE_TWINS), *COMMITS, *GENERATIONS, *BYTES)
+    for scenario in (*_with_twins(*_HAVE_TWINS), *COMMITS, *GENERATIONS, *BYTES, *READING)
 }
 """All scenarios by id."""
 

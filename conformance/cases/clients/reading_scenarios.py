@@ -1,0 +1,282 @@
+"""Scenarios of reading: who reads which records, and from where on, whatever befalls the group."""
+
+from __future__ import annotations
+
+from fencepost.conformance.cases.clients.provocation import Action, Provocation
+from fencepost.conformance.cases.clients.scenario import (
+    Answered,
+    Calls,
+    CaughtUp,
+    InjectFaults,
+    Scenario,
+    ScenarioStep,
+    Until,
+    client_id,
+)
+from fencepost.conformance.cases.clients.scenario_parts import A1, SILENCE_MS, A, passed, settled
+from fencepost.model.plans.steps import (
+    ClearFaults,
+    Close,
+    Commit,
+    Crash,
+    Produce,
+    ResumePolling,
+    Start,
+    StopPolling,
+)
+
+READS = (
+    "CLIENT-READ-ASSIGNED",
+    "CLIENT-READ-NOTHING-ELSE",
+    "CLIENT-READ-NO-GAP",
+    "CLIENT-READ-NOT-TWICE",
+)
+"""Obligations of everybody who reads."""
+
+ASSIGNORS = ("range", "roundrobin", "sticky", "cooperative")
+_B, _C = "b", "c"
+_READ_MS = 12_000
+
+
+def read_all(*consumers: str) -> tuple[ScenarioStep, ...]:
+    """Append records, and wait until these have read what they are assigned."""
+    return Produce(2), Until(CaughtUp(consumers), _READ_MS)
+
+
+def commit_all(*consumers: str) -> tuple[ScenarioStep, ...]:
+    """Read all, and commit it."""
+    return *read_all(*consumers), *map(Commit, consumers)
+
+
+def _named(base: str, assignor: str) -> str:
+    return base if assignor == "range" else f"{base}-{assignor}"
+
+
+def _joined(assignor: str) -> Scenario:
+    """Let a member keep some of its partitions when another one joins, and a third."""
+    return Scenario(
+        _named("reads-while-others-join", assignor),
+        "A member reads and commits; another one joins, then a third; all read and commit, with "
+        f"the assignor {assignor}.",
+        READS,
+        (
+            Start(A),
+            settled(A),
+            *commit_all(A),
+            Start(_B),
+            settled(A, _B),
+            *commit_all(A, _B),
+            Start(_C),
+            settled(A, _B, _C),
+            *read_all(A, _B, _C),
+        ),
+        needs=("manual-commit",),
+        assignor=assignor,
+        reads=True,
+    )
+
+
+def _left(assignor: str) -> Scenario:
+    return Scenario(
+        _named("reads-what-others-leave", assignor),
+        "Of three members that read and commit two close, one after the other, with the assignor "
+        f"{assignor}.",
+        READS,
+        (
+            *(Start(name) for name in (A, _B, _C)),
+            settled(A, _B, _C),
+            *commit_all(A, _B, _C),
+            Close(_C),
+            settled(A, _B),
+            *commit_all(A, _B),
+            Close(A),
+            settled(_B),
+            *read_all(_B),
+        ),
+        needs=("manual-commit",),
+        assignor=assignor,
+        reads=True,
+    )
+
+
+def _restarted(assignor: str) -> Scenario:
+    return Scenario(
+        _named("reads-after-restart", assignor),
+        "Of two static members that read and commit one is closed and started again, then the "
+        f"other one, with the assignor {assignor}.",
+        READS,
+        (
+            Start(A, "i-1"),
+            settled(A),
+            Start(_B, "i-2"),
+            settled(A, _B),
+            *commit_all(A, _B),
+            Close(_B),
+            Produce(2),
+            Start(_B, "i-2"),
+            settled(A, _B, needed=False),
+            *commit_all(A, _B),
+            Close(A),
+            Produce(2),
+            Start(A, "i-1"),
+            settled(A, _B, needed=False),
+            *read_all(A, _B),
+        ),
+        needs=("static", "manual-commit"),
+        assignor=assignor,
+        reads=True,
+    )
+
+
+def _provoked(api: str, name: str, about: str, *provocations: Provocation) -> Scenario:
+    """Let a second member go on where the first one committed, and the provocations happen."""
+    return Scenario(
+        f"reads-after-{name}",
+        f"A member goes on where another one committed; {about}.",
+        READS,
+        (
+            Start(A),
+            settled(A),
+            *commit_all(A),
+            Close(A),
+            Produce(2),
+            InjectFaults(provocations),
+            Start(_B),
+            Until(Calls(_B, api), needed=True),
+            settled(_B, needed=False),
+            *read_all(_B),
+        ),
+        needs=("manual-commit",),
+        reads=True,
+    )
+
+
+def _refused(api: str, code: str, first: int = 1, last: int = 1) -> Scenario:
+    error = Provocation(api, Action.ERROR, client_id(_B, 1), first=first, last=last, code=code)
+    name = f"{code.lower().replace('_', '-')}-in-{api.lower()}"
+    return _provoked(api, name, f"its {api} is answered {code}", error)
+
+
+def _lost(api: str) -> Scenario:
+    lost = Provocation(api, Action.LOSE, client_id(_B, 1))
+    return _provoked(api, f"lost-{api.lower()}", f"the answer to its {api} is lost", lost)
+
+
+def _positions_fail(code: str) -> Scenario:
+    """Refuse ListOffsets: nothing was committed, so a member has to ask the log."""
+    error = Provocation("ListOffsets", Action.ERROR, A1, last=2, code=code)
+    return Scenario(
+        f"reads-after-{code.lower().replace('_', '-')}-in-listoffsets",
+        f"A member starts where nothing was committed, and its ListOffsets are answered {code}.",
+        READS,
+        (
+            Produce(2),
+            InjectFaults((error,)),
+            Start(A),
+            settled(A, needed=False),
+            *read_all(A),
+        ),
+        needs=(),
+        reads=True,
+    )
+
+
+_FETCH_ERRORS = ("NOT_LEADER_FOR_PARTITION", "UNKNOWN_TOPIC_OR_PARTITION", "KAFKA_STORAGE_ERROR")
+_OFFSET_FETCH_ERRORS = (
+    "NOT_COORDINATOR",
+    "COORDINATOR_LOAD_IN_PROGRESS",
+    "UNSTABLE_OFFSET_COMMIT",
+)
+
+READING = (
+    *map(_joined, ASSIGNORS),
+    *map(_left, ASSIGNORS),
+    *map(_restarted, ASSIGNORS),
+    Scenario(
+        "reads-after-close",
+        "A member reads and commits, reads more and closes; another one goes on.",
+        READS,
+        (
+            Start(A),
+            settled(A),
+            *commit_all(A),
+            *read_all(A),
+            Close(A),
+            Produce(2),
+            Start(_B),
+            settled(_B),
+            *read_all(_B),
+        ),
+        needs=("manual-commit",),
+        reads=True,
+    ),
+    Scenario(
+        "reads-after-crash",
+        "The process of a static member that read and committed is killed and started again.",
+        READS,
+        (
+            Start(A, "i-1"),
+            settled(A),
+            Start(_B, "i-2"),
+            settled(A, _B),
+            *commit_all(A, _B),
+            Crash(_B),
+            Produce(2),
+            Start(_B, "i-2"),
+            settled(A, _B, needed=False),
+            *read_all(A, _B),
+        ),
+        needs=("static", "manual-commit"),
+        reads=True,
+    ),
+    Scenario(
+        "reads-after-pause",
+        "The user of one of two members doesn't poll for a while, and goes on.",
+        READS,
+        (
+            Start(A),
+            Start(_B),
+            settled(A, _B),
+            *commit_all(A, _B),
+            StopPolling(A),
+            Produce(2),
+            passed(SILENCE_MS),
+            ResumePolling(A),
+            *read_all(A, _B),
+        ),
+        needs=("manual-commit",),
+        reads=True,
+    ),
+    Scenario(
+        "reads-nothing-revoked",
+        "A member that waits for its committed offsets has to give its partitions up, and its user "
+        "is busy; the offsets come meanwhile.",
+        READS,
+        (
+            InjectFaults(
+                (
+                    Provocation(
+                        "OffsetFetch", Action.ERROR, A1, last=None, code="UNSTABLE_OFFSET_COMMIT"
+                    ),
+                )
+            ),
+            Start(A),
+            Until(Calls(A, "OffsetFetch"), needed=True),
+            StopPolling(A),
+            Start(_B),
+            Until(Answered(A, "Heartbeat", "REBALANCE_IN_PROGRESS"), needed=True),
+            passed(300),
+            ClearFaults(),
+            passed(2000),
+            ResumePolling(A),
+            settled(A, _B, needed=False),
+            *read_all(A, _B),
+        ),
+        needs=(),
+        reads=True,
+    ),
+    *(_refused("OffsetFetch", code, last=2) for code in _OFFSET_FETCH_ERRORS),
+    *(_refused("Fetch", code, first=2, last=3) for code in _FETCH_ERRORS),
+    *map(_lost, ("OffsetFetch", "Fetch")),
+    *map(_positions_fail, ("NOT_LEADER_FOR_PARTITION", "UNKNOWN_TOPIC_OR_PARTITION")),
+)

@@ -1,0 +1,439 @@
+"""State the requirements of the area READ, and judge them.
+
+They are about the records that reach a member's user: of all its partitions, of no others, none
+skipped, and none again that was committed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from fencepost.model.messages.errors import Error as Code
+from fencepost.model.messages.messages import (
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    SyncGroupResponse,
+)
+from fencepost.model.messages.subscription import decode_assignment
+from fencepost.model.table.table import Level
+from fencepost.properties.requirements.driver_messages import Assigned, Partition
+from fencepost.properties.requirements.evidence import (
+    CLOCK_MS,
+    COMMIT,
+    JOIN,
+    MEMBER_APIS,
+    Call,
+    ConsumerRun,
+    Evidence,
+)
+from fencepost.properties.requirements.requirement import HOLDS, Requirement, Verdict, violated
+
+_PRODUCE, _COMMIT, _STOP, _RESUME = "produce", "commit", "stop-polling", "poll-on"
+_PEACEFUL = {_PRODUCE, _COMMIT}
+"""Actions that interrupt nobody's reading."""
+
+_LIMIT_MS = 8000
+"""Time in which a member reads on: more than any library pauses between attempts."""
+
+_GRACE_MS = 500
+"""Delay of records that the user had already received when its partitions were revoked."""
+
+_ORDER_MS = 4 * CLOCK_MS
+"""Difference of the clocks of two drivers."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Tenure:
+    """A time in which the coordinator's last word is that a run has a partition, and it polls."""
+
+    run: ConsumerRun
+    partition: Partition
+    since_ms: float
+    until_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Delivery:
+    """Records of one partition, from `first` to before `end`, that the user of a run received."""
+
+    at_ms: float
+    first: int
+    end: int
+    run: ConsumerRun
+
+
+def _deliveries(evidence: Evidence) -> Mapping[Partition, Sequence[_Delivery]]:
+    """Collect all deliveries of each partition, in order of time."""
+    collected: dict[Partition, list[_Delivery]] = {}
+    for run in evidence.runs:
+        for at_ms, rows in evidence.records_of(run):
+            delivery = _Delivery(at_ms, rows.first, rows.first + rows.count, run)
+            collected.setdefault(rows.partition, []).append(delivery)
+    for deliveries in collected.values():
+        deliveries.sort(key=lambda delivery: delivery.at_ms)
+    return collected
+
+
+def _duty_ends(evidence: Evidence, run: ConsumerRun) -> float:
+    """Return when a run needn't read any more: it ends, is fenced, gave up or unsubscribed."""
+    ends = [evidence.ended_ms if run.ended_ms is None else run.ended_ms]
+    ends += [c.end_ms for c in evidence.of(run) if c.is_answered(Code.FENCED_INSTANCE_ID)]
+    ends += [at_ms for at_ms, error in evidence.errors_of(run) if error.fatal]
+    ends += [act.began_ms for act in evidence.actions_of("unsubscribe", run)]
+    if (gave_up := evidence.ended(run)) is not None:
+        ends.append(gave_up)
+    return min(ends)
+
+
+def _polled(
+    evidence: Evidence, run: ConsumerRun, since: float, until: float
+) -> Iterator[tuple[float, float]]:
+    """Yield the times between two times in which the user polled."""
+    for stop in evidence.actions_of(_STOP, run):
+        if stop.began_ms >= until:
+            break
+        if stop.began_ms > since:
+            yield since, stop.began_ms
+        resumed = (a.ended_ms for a in evidence.actions_of(_RESUME, run) if a.ended_ms > since)
+        since = max(since, next((at for at in resumed if at > stop.began_ms), until))
+    if since < until:
+        yield since, until
+
+
+def _assigned_by(sync: Call) -> Sequence[Partition]:
+    if not isinstance(sync.answer, SyncGroupResponse):
+        return ()
+    try:
+        return [(topic, number) for topic, number in decode_assignment(sync.answer.assignment)]
+    except ValueError:
+        return ()
+
+
+def _tenures(evidence: Evidence, run: ConsumerRun) -> Iterator[_Tenure]:
+    end = _duty_ends(evidence, run)
+    for sync in evidence.syncs_of(run):
+        again = evidence.first_after(run, sync.at_ms, JOIN)
+        until = end if again is None else min(end, again.at_ms)
+        for since_ms, until_ms in _polled(evidence, run, sync.end_ms, until):
+            for partition in _assigned_by(sync):
+                yield _Tenure(run, partition, since_ms, until_ms)
+
+
+def _appended(
+    evidence: Evidence, partition: Partition, until: float
+) -> Sequence[tuple[float, int]]:
+    """List the ends of a partition's log, with the times from which on they hold."""
+    ends, end = [], 0
+    for act in evidence.actions_of(_PRODUCE):
+        if partition[1] < act.partitions and act.ended_ms < until:
+            end += act.count
+            ends.append((act.ended_ms, end))
+    return ends
+
+
+def _delivered(
+    evidence: Evidence, run: ConsumerRun, partition: Partition, since: float = 0.0
+) -> int:
+    """Return the offset behind the last record of a partition that a user received; 0: none."""
+    rows = (records for _, records in evidence.records_of(run, since))
+    return max((r.first + r.count for r in rows if r.partition == partition), default=0)
+
+
+def _committed(evidence: Evidence, partition: Partition, until: float) -> int:
+    """Return the position that surely was committed last before a time; 0: none.
+
+    A commit whose answer nobody saw may have come through or not: the lower position counts.
+    """
+    position = 0
+    for call in sorted(evidence.calls, key=lambda call: call.end_ms):
+        if call.api != COMMIT or call.at_ms >= until:
+            continue
+        offset = _offset_in(call, partition)
+        if offset is None:
+            continue
+        if call.answered_ms is None:
+            position = min(position, offset)
+        elif call.end_ms < until and _accepts(call, partition):
+            position = offset
+    return position
+
+
+def _offset_in(call: Call, partition: Partition) -> int | None:
+    if not isinstance(call.request, OffsetCommitRequest):
+        return None
+    rows = ((t.name, p) for t in call.request.topics for p in t.partitions)
+    offsets = (p.committed_offset for name, p in rows if (name, p.partition_index) == partition)
+    return next(offsets, None)
+
+
+def _accepts(call: Call, partition: Partition) -> bool:
+    if not isinstance(call.answer, OffsetCommitResponse):
+        return call.code == Code.NONE.value
+    rows = ((t.name, p) for t in call.answer.topics for p in t.partitions)
+    return any(
+        (name, p.partition_index) == partition and p.error_code == Code.NONE.value
+        for name, p in rows
+    )
+
+
+def is_caught_up(evidence: Evidence, run: ConsumerRun) -> bool:
+    """Tell if a run's user has all records of the partitions that it has to read now."""
+    if _duty_ends(evidence, run) < evidence.ended_ms:
+        return True
+    syncs = evidence.syncs_of(run)
+    if not syncs or evidence.first_after(run, syncs[-1].at_ms, JOIN) is not None:
+        return False
+    return all(
+        _unread(evidence, tenure) is None
+        for tenure in _tenures(evidence, run)
+        if tenure.until_ms >= evidence.ended_ms
+    )
+
+
+def _unread(evidence: Evidence, tenure: _Tenure) -> tuple[float, int] | None:
+    """Return the first offset that was appended and not read, and when; None: all is read."""
+    run, partition, until = tenure.run, tenure.partition, tenure.until_ms
+    position = _delivered(evidence, run, partition)
+    position = max(position, _committed(evidence, partition, until))
+    rows = (
+        (at_ms, position) for at_ms, end in _appended(evidence, partition, until) if end > position
+    )
+    return next(rows, None)
+
+
+def _undisturbed_ms(evidence: Evidence, tenure: _Tenure) -> float:
+    """Return since when nothing was done and nothing went wrong in a tenure."""
+    since, until = tenure.since_ms, tenure.until_ms
+    times = [since]
+    times += [a.ended_ms for a in evidence.actions if a.name not in _PEACEFUL]
+    for call in evidence.of(tenure.run):
+        if call.fault:
+            is_held = call.fault == "delay" and call.answered_ms is None
+            times.append(until if is_held else call.end_ms)
+    return max(at_ms for at_ms in times if at_ms <= until)
+
+
+def _stalled_ms(evidence: Evidence, since: float, until: float) -> float:
+    return sum(ms for at_ms, ms in evidence.stalls if since <= at_ms <= until)
+
+
+def _reads_assigned(evidence: Evidence) -> Iterator[Verdict]:
+    for run in evidence.runs:
+        for tenure in _tenures(evidence, run):
+            partition, since, until = tenure.partition, tenure.since_ms, tenure.until_ms
+            unread = _unread(evidence, tenure)
+            if unread is None:
+                if _delivered(evidence, run, partition, since):
+                    yield HOLDS
+                continue
+            at_ms, offset = unread
+            begun = max(at_ms, _undisturbed_ms(evidence, tenure))
+            if begun + _LIMIT_MS + _stalled_ms(evidence, begun, until) > until:
+                continue
+            topic, number = partition
+            how = "further records" if _delivered(evidence, run, partition) else "any record"
+            yield violated(
+                "does not read a partition that it is assigned",
+                f"{run.name} is assigned {topic}-{number} since {(until - since) / 1000:.1f} s, "
+                f"and its user wasn't given {how} of it, from offset {offset} on, for "
+                f"{(until - begun) / 1000:.1f} s",
+                begun,
+            )
+
+
+Span = tuple[float, float]
+
+
+def _held(evidence: Evidence, run: ConsumerRun) -> dict[Partition, list[Span]]:
+    """Collect the times in which a run had each partition, as its user was told.
+
+    Where a library reports no partitions to users: from an answer to a sync to that to the next.
+    """
+    if any(isinstance(event.event, Assigned) for event in evidence.user_events):
+        steps = list(evidence.ownership(run))
+    else:
+        syncs = evidence.syncs_of(run)
+        steps = [(sync.end_ms, frozenset(_assigned_by(sync))) for sync in syncs]
+    ends = [at_ms for at_ms, _ in steps[1:]]
+    held: dict[Partition, list[Span]] = {}
+    for (since, partitions), until in zip(steps, [*ends, evidence.ended_ms], strict=False):
+        for partition in partitions:
+            spans = held.setdefault(partition, [])
+            if spans and spans[-1][1] == since:
+                spans[-1] = spans[-1][0], until
+            else:
+                spans.append((since, until))
+    return held
+
+
+def _reads_nothing_else(evidence: Evidence) -> Iterator[Verdict]:
+    for run in evidence.runs:
+        held = _held(evidence, run)
+        for at_ms, records in evidence.records_of(run):
+            topic, number = records.partition
+            spans = [span for span in held.get(records.partition, ()) if span[0] <= at_ms]
+            spans += [s for s in held.get(records.partition, ()) if 0 < s[0] - at_ms < _ORDER_MS]
+            if any(at_ms <= evidence.later(until, _GRACE_MS) for _, until in spans):
+                yield HOLDS
+                continue
+            detail = "that it was not assigned"
+            if spans:
+                detail = f"{(at_ms - spans[-1][1]) / 1000:.1f} s after it had given it up"
+            yield violated(
+                "records of a partition that it doesn't have",
+                f"the user of {run.name} was given records of {topic}-{number}, from offset "
+                f"{records.first} on, {detail}",
+                at_ms,
+            )
+
+
+def _skips_nothing(evidence: Evidence) -> Iterator[Verdict]:
+    for (topic, number), deliveries in _deliveries(evidence).items():
+        unseen = _committed_by_killed(evidence, (topic, number))
+        for delivery in deliveries:
+            if delivery.run.settings.auto_offset_reset != "earliest":
+                continue
+            yield HOLDS
+            read = {
+                offset
+                for other in deliveries
+                if other.at_ms <= delivery.at_ms + _ORDER_MS
+                for offset in range(other.first, other.end)
+            }
+            missing = next((n for n in range(unseen, delivery.first) if n not in read), None)
+            if missing is not None:
+                yield violated(
+                    "records are skipped",
+                    f"the user of {delivery.run.name} was given records of {topic}-{number} from "
+                    f"offset {delivery.first} on, and nobody had been given {missing}",
+                    delivery.at_ms,
+                )
+
+
+def _committed_by_killed(evidence: Evidence, partition: Partition) -> int:
+    """Return the position that runs committed whose process was killed.
+
+    What their users saw last may have been lost with the process.
+    """
+    dead = {run.id for run in evidence.runs if run.how == "crashed"}
+    calls = (c for c in evidence.calls if c.api == COMMIT and c.client_id in dead)
+    return max((_offset_in(call, partition) or 0 for call in calls), default=0)
+
+
+def _reads_nothing_again(evidence: Evidence) -> Iterator[Verdict]:
+    for partition, deliveries in _deliveries(evidence).items():
+        for run in evidence.runs:
+            own = [delivery for delivery in deliveries if delivery.run is run]
+            yield from _goes_on(evidence, partition, run, own)
+
+
+def _goes_on(
+    evidence: Evidence, partition: Partition, run: ConsumerRun, deliveries: Sequence[_Delivery]
+) -> Iterator[Verdict]:
+    """Judge that a run begins at the committed position, and never goes back by itself."""
+    topic, number = partition
+    syncs = evidence.syncs_of(run)
+    position, before = 0, None
+    for delivery in deliveries:
+        at_ms = delivery.at_ms
+        sync = next((s for s in reversed(syncs) if s.end_ms <= at_ms + CLOCK_MS), None)
+        if sync is None:
+            continue
+        tenure = _tenure_key(evidence, run, partition, sync, at_ms)
+        committed = _committed(evidence, partition, sync.at_ms)
+        if committed or tenure == before:
+            yield HOLDS
+        if delivery.first < committed:
+            yield violated(
+                "reads again what was committed",
+                f"{committed} was committed of {topic}-{number} before {run.name} was assigned it "
+                f"in generation {sync.generation}, and its user was given records from offset "
+                f"{delivery.first} on",
+                at_ms,
+            )
+        if tenure == before and delivery.first < position:
+            yield violated(
+                "reads again what it was not asked to give up",
+                f"the user of {run.name} had been given {topic}-{number} up to offset "
+                f"{position - 1}, nothing was revoked, and it was given records from offset "
+                f"{delivery.first} on again",
+                at_ms,
+            )
+        position = delivery.end if tenure != before else max(position, delivery.end)
+        before = tenure
+
+
+def _tenure_key(
+    evidence: Evidence, run: ConsumerRun, partition: Partition, sync: Call, at_ms: float
+) -> tuple[float, int]:
+    """Tell times apart in which a run has a partition: its position begins anew in each.
+
+    With an eager assignor each generation is one.  With a cooperative one what is kept is not given
+    up, unless the member lost its place, or its user subscribed anew.
+    """
+    acts = (*evidence.actions_of("unsubscribe", run), *evidence.actions_of("subscribe", run))
+    breaks = sum(act.began_ms <= at_ms for act in acts)
+    if not run.is_cooperative:
+        return sync.at_ms, breaks
+    refusals = (Code.UNKNOWN_MEMBER_ID, Code.ILLEGAL_GENERATION)
+    calls = [call for call in evidence.of(run, *MEMBER_APIS) if call.end_ms <= at_ms]
+    breaks += sum(any(map(call.is_answered, refusals)) for call in calls)
+    spans = _held(evidence, run).get(partition, [])
+    begun = (since for since, _ in reversed(spans) if since <= at_ms + CLOCK_MS)
+    return next(begun, sync.at_ms), breaks
+
+
+_POSITIONS = "KafkaConsumer's documentation, Offsets and Consumer Position"
+
+REQUIREMENTS = (
+    Requirement(
+        "CLIENT-READ-ASSIGNED",
+        Level.MUST,
+        "The records of each partition that a member is assigned reach its user, after every "
+        "rebalance, restart and error.",
+        "KIP-429, what a member fetches after an eager and after a cooperative rebalance",
+        provoked="records are appended to each partition, before and after what happens to the "
+        "group",
+        judged="of each partition in the answer to its last SyncGroup, its user was given the "
+        "records, or nothing went wrong for eight seconds and they didn't come",
+        judge=_reads_assigned,
+        unseen="nobody was assigned a partition that had records to read",
+    ),
+    Requirement(
+        "CLIENT-READ-NOTHING-ELSE",
+        Level.MUST,
+        "No record reaches the user of a partition that it was not assigned, or had to give up: "
+        "another member reads that.",
+        "KIP-429, onPartitionsRevoked",
+        provoked="records are appended to each partition while partitions go to other members",
+        judged="each record comes while its partition is assigned to the user, or half a second "
+        "later, since it may have been on its way",
+        judge=_reads_nothing_else,
+        unseen="nobody read a record",
+    ),
+    Requirement(
+        "CLIENT-READ-NO-GAP",
+        Level.MUST,
+        "No record is skipped: whoever reads a partition begins at its committed position, or at "
+        "its first record where there is none, and goes on from record to record.",
+        f"{_POSITIONS}; KIP-320, what a position is",
+        provoked="records are read, committed or not, while partitions go to other members",
+        judged="before a record reaches a user, all older ones of its partition reached some user",
+        judge=_skips_nothing,
+        unseen="nobody read a record",
+    ),
+    Requirement(
+        "CLIENT-READ-NOT-TWICE",
+        Level.MUST,
+        "What was committed before a member was assigned a partition is not read again, and "
+        "nothing is read again while it has the partition.",
+        f"{_POSITIONS}; KIP-320, what a position is",
+        provoked="members commit, then partitions go to others, members restart, and requests for "
+        "positions and records fail",
+        judged="the offsets that a user was given are not below those in the OffsetCommits that "
+        "were accepted before its last SyncGroup, nor below those that it was given since",
+        judge=_reads_nothing_again,
+        unseen="nobody read on where something was committed or read before",
+    ),
+)

@@ -1,0 +1,186 @@
+"""Who reads which records, and from where on."""
+
+from __future__ import annotations
+
+import pytest
+from support.client_story import (
+    Piece,
+    action,
+    assert_told_apart,
+    assigned,
+    commit,
+    evidence,
+    heartbeat,
+    join,
+    lost,
+    read,
+    revoked,
+    run,
+    sync,
+    told,
+)
+
+from fencepost.model.messages.errors import Error as Code
+from fencepost.properties.judging.outcome import Outcome
+from fencepost.properties.requirements.judge_reading import is_caught_up
+from fencepost.properties.requirements.requirements import judge
+
+A, B = run(), run("b", instance="i-2")
+COOPERATIVE = run(assignor="cooperative-sticky")
+ASSIGNED, NOTHING_ELSE = "CLIENT-READ-ASSIGNED", "CLIENT-READ-NOTHING-ELSE"
+NO_GAP, NOT_TWICE = "CLIENT-READ-NO-GAP", "CLIENT-READ-NOT-TWICE"
+END = 20_000
+
+
+def member(of: object, at: float, *numbers: int, generation: int = 1) -> list[Piece]:
+    """A run that is assigned partitions."""
+    return [
+        join(of, at, generation=generation),  # type: ignore[arg-type]
+        sync(of, at + 10, generation=generation, gets=numbers),  # type: ignore[arg-type]
+        assigned(of, at + 20, *numbers),  # type: ignore[arg-type]
+    ]
+
+
+def produced(at: float, count: int = 2) -> Piece:
+    return action("produce", at=at, count=count, partitions=2)
+
+
+def reads(of: object, at: float, number: int, first: int, count: int = 2) -> Piece:
+    return read(of, at, number, first=first, count=count)  # type: ignore[arg-type]
+
+
+BEGUN = [A, *member(A, 10, 0, 1), produced(50), reads(A, 60, 0, 0), reads(A, 60, 1, 0)]
+GOES_ON = [produced(5000), reads(A, 5010, 0, 2)]
+
+
+def test_each_partition_is_read() -> None:
+    right = evidence(BEGUN, GOES_ON, reads(A, 5010, 1, 2), end=END)
+    assert_told_apart(ASSIGNED, right, evidence(BEGUN, GOES_ON, end=END), "does not read")
+    verdict = judge(ASSIGNED, evidence(BEGUN, GOES_ON, end=END))
+    assert "a is assigned t-1" in verdict.sentence
+    assert "further records of it, from offset 2 on" in verdict.sentence
+
+
+def test_what_was_kept_is_read_after_a_rebalance() -> None:
+    again = member(A, 1000, 0, generation=2)
+    assert judge(ASSIGNED, evidence(BEGUN, again, GOES_ON, end=END)).outcome is Outcome.PASS
+    late = evidence(BEGUN, again, produced(5000), end=END)
+    assert judge(ASSIGNED, late).outcome is Outcome.FAIL
+
+
+@pytest.mark.parametrize(
+    "excuse",
+    [
+        join(A, 6000, "m1", generation=2),
+        told(A, 6000),
+        heartbeat(A, 6000, error=Code.FENCED_INSTANCE_ID),
+        action("stop-polling", A, 6000),
+        action("unsubscribe", A, 6000),
+        action("move", at=19_000),
+        action("commit", A, 6000),
+    ],
+    ids=lambda piece: f"{getattr(piece, 'api', '')}{getattr(piece, 'name', '')}",
+)
+def test_who_has_no_time_to_read_is_not_judged_by_what_it_left(excuse: Piece) -> None:
+    verdict = judge(ASSIGNED, evidence(BEGUN, GOES_ON, excuse, end=END))
+    is_excused = getattr(excuse, "name", "") != "commit"
+    assert verdict.outcome is (Outcome.PASS if is_excused else Outcome.FAIL)
+
+
+def test_who_polls_on_reads_on() -> None:
+    acts = [action("stop-polling", A, 4900), action("poll-on", A, 6000)]
+    right = [reads(A, 6100, 0, 2), reads(A, 6100, 1, 2)]
+    wrong = evidence(BEGUN, acts, produced(5000), right[0], end=END)
+    assert_told_apart(
+        ASSIGNED, evidence(BEGUN, acts, produced(5000), right, end=END), wrong, "does not read"
+    )
+
+
+def test_a_machine_that_stalls_gives_more_time() -> None:
+    slow = evidence(BEGUN, GOES_ON, end=END, stalls=((6000.0, 9000.0),))
+    assert judge(ASSIGNED, slow).outcome is Outcome.PASS
+
+
+def test_what_another_one_committed_needs_not_be_read() -> None:
+    done = [B, commit(B, 100, offset=2)]
+    only = [A, *member(A, 200, 0), *done, produced(50)]
+    assert judge(ASSIGNED, evidence(only, end=END)).outcome is Outcome.UNKNOWN
+    assert is_caught_up(evidence(only, end=END), A)
+    assert not is_caught_up(evidence(only, produced(300), end=END), A)
+
+
+def test_who_joins_has_not_caught_up() -> None:
+    read_all = evidence(BEGUN, end=100)
+    assert is_caught_up(read_all, A)
+    assert not is_caught_up(evidence(BEGUN, join(A, 90, "m1"), end=100), A)
+    assert not is_caught_up(evidence(A, end=100), A)
+    assert is_caught_up(evidence(BEGUN, told(A, 70), produced(80), end=100), A)
+
+
+def test_no_record_of_what_was_given_back() -> None:
+    gone = [revoked(A, 1000, 0, 1), *member(A, 1010, 0, generation=2)]
+    right = evidence(BEGUN, gone, reads(A, 1200, 1, 2), reads(A, 2000, 0, 2))
+    wrong = evidence(BEGUN, gone, reads(A, 2000, 1, 2))
+    assert_told_apart(NOTHING_ELSE, right, wrong, "doesn't have")
+    assert "1.0 s after it had given it up" in judge(NOTHING_ELSE, wrong).sentence
+    stranger = judge(NOTHING_ELSE, evidence(BEGUN, reads(A, 2000, 5, 0)))
+    assert "that it was not assigned" in stranger.sentence
+    assert judge(NOTHING_ELSE, evidence(BEGUN, lost(A, 100, 1), reads(A, 2000, 1, 2))).observed
+
+
+def test_what_a_library_doesn_t_report_is_taken_from_its_syncs() -> None:
+    silent = [A, join(A, 10), sync(A, 20, gets=(0,)), reads(A, 60, 0, 0)]
+    assert judge(NOTHING_ELSE, evidence(silent)).outcome is Outcome.PASS
+    assert judge(NOTHING_ELSE, evidence(silent, reads(A, 60, 1, 0))).outcome is Outcome.FAIL
+
+
+def test_no_record_is_skipped() -> None:
+    right = evidence(BEGUN, GOES_ON)
+    assert_told_apart(NO_GAP, right, evidence(BEGUN, reads(A, 5010, 0, 3)), "skipped")
+    other = [B, *member(B, 200, 0), reads(B, 300, 0, 2)]
+    assert judge(NO_GAP, evidence(BEGUN, other)).outcome is Outcome.PASS
+    assert judge(NO_GAP, evidence(A, B, member(B, 200, 0), reads(B, 300, 0, 2))).observed
+
+
+def test_what_the_dead_committed_they_had_seen() -> None:
+    dead = run("c", instance="i-3", ended=100, how="crashed")
+    begun = [dead, B, *member(B, 200, 0), reads(B, 300, 0, 2)]
+    assert judge(NO_GAP, evidence(begun, commit(dead, 90, offset=2))).outcome is Outcome.PASS
+
+
+def test_what_was_committed_is_not_read_again() -> None:
+    done = [*BEGUN, commit(A, 70, offset=2), B]
+    right = evidence(done, member(B, 200, 0), produced(250), reads(B, 300, 0, 2))
+    wrong = evidence(done, member(B, 200, 0), reads(B, 300, 0, 0))
+    assert_told_apart(NOT_TWICE, right, wrong, "committed")
+    for refusal in (
+        commit(A, 70, offset=2, error=Code.ILLEGAL_GENERATION),
+        commit(A, 199, offset=2),  # too late to be sure that it was answered before
+    ):
+        undecided = evidence(*BEGUN, refusal, B, member(B, 190, 0), reads(B, 300, 0, 0))
+        assert judge(NOT_TWICE, undecided).outcome is Outcome.UNKNOWN
+
+
+def test_nothing_is_read_again_while_nothing_is_revoked() -> None:
+    right = evidence(BEGUN, GOES_ON)
+    wrong = evidence(BEGUN, reads(A, 5010, 0, 0))
+    assert_told_apart(NOT_TWICE, right, wrong, "not asked to give up")
+    anew = [revoked(A, 1000, 0, 1), *member(A, 1010, 0, generation=2), reads(A, 1100, 0, 0)]
+    assert judge(NOT_TWICE, evidence(BEGUN, anew)).outcome is Outcome.UNKNOWN
+
+
+def test_a_cooperative_member_goes_on_with_what_it_keeps() -> None:
+    begun = [
+        COOPERATIVE,
+        *member(COOPERATIVE, 10, 0),
+        reads(COOPERATIVE, 60, 0, 0),
+        join(COOPERATIVE, 1000, "m1", generation=2),
+        sync(COOPERATIVE, 1010, generation=2, gets=(0,)),
+        assigned(COOPERATIVE, 1020),
+    ]
+    right = evidence(begun, reads(COOPERATIVE, 1100, 0, 2))
+    wrong = evidence(begun, reads(COOPERATIVE, 1100, 0, 0))
+    assert_told_apart(NOT_TWICE, right, wrong, "not asked to give up")
+    removed = heartbeat(COOPERATIVE, 900, error=Code.UNKNOWN_MEMBER_ID)
+    lost_place = evidence(begun, removed, reads(COOPERATIVE, 1100, 0, 0))
+    assert judge(NOT_TWICE, lost_place).outcome is Outcome.UNKNOWN
