@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fencepost.properties.claims.property_registry import find_property
     from fencepost.properties.diff.revision_diff import compare_revisions
     from fencepost.properties.explorer.explorer import explore
-    from fencepost.properties.logic.logic import Engine, Property, PropertyKind
+    from fencepost.properties.logic.logic import Engine, Property, PropertyClass, PropertyKind
     from fencepost.properties.mutants.mutants import find_mutant
     from fencepost.properties.oracle.oracle import judge
     from fencepost.properties.proofs.proofs import prove
@@ -36,6 +36,7 @@ __all__ = [
     "Move",
     "Program",
     "Property",
+    "PropertyClass",
     "PropertyKind",
     "Scope",
     "StepView",

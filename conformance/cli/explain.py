@@ -185,7 +185,9 @@ def property_json(property_: Property) -> dict[str, Any]:
     return {
         "id": property_.id,
         "kind": property_.kind.value,
+        "class": property_.property_class.value,
         "meaning": property_.meaning,
+        "harm": property_.harm,
         "scope": property_.scope,
         "source": property_.source,
         "checked_by": [engine.value for engine in Engine if engine in property_.engines],
@@ -200,6 +202,7 @@ def explain_property(screen: Console, property_: Property) -> None:
     lines = [
         (property_.id, f"{property_.kind.value} property"),
         ("holds", property_.meaning),
+        ("class", row["class"] + (f": {property_.harm}" if property_.harm else "")),
         ("of", property_.scope),
         ("source", property_.source),
         ("checked by", ", ".join(row["checked_by"])),

@@ -29,6 +29,7 @@ from fencepost.conformance.cli.options.common_options import (
     output_option,
     report_option,
     revision_option,
+    strict_option,
 )
 from fencepost.conformance.cli.options.log_options import scope_options
 from fencepost.conformance.targets.own_revision import properties_for, stops_reported
@@ -37,20 +38,24 @@ from fencepost.model.history.words import plural
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.revisions import is_shipped, lineage, shipped_base
 from fencepost.properties.checking.checking import (
+    VIOLATED,
     Checked,
     PropertyStatus,
     acts_of_none,
     check_promises,
     check_revision,
     expected_finding,
+    is_explored,
     size_beyond_reach,
 )
 from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, is_quiet
+from fencepost.properties.checking.liveness import Promise
 from fencepost.properties.checking.row_properties import uncovered_rows
-from fencepost.properties.claims.property_registry import PROPERTIES, find_property
+from fencepost.properties.claims.property_classes import headline
+from fencepost.properties.claims.property_registry import PROPERTIES, adapted, find_property
 from fencepost.properties.explorer.exploration import SUFFIXES, Exploration, Progress, graph_text
 from fencepost.properties.explorer.explorer import explore
-from fencepost.properties.logic.logic import Engine, Property
+from fencepost.properties.logic.logic import Engine, Property, PropertyClass
 from fencepost.properties.worlds.concretise import Run, unfold
 from fencepost.properties.worlds.scope import CHECK_SCOPES, NamedScope, Scope, find_check_scope
 from fencepost.properties.worlds.world import Act, World, Worlds
@@ -63,7 +68,7 @@ class Failure:
     """A property or promise that does not hold: the finding, the run, and lines for people.
 
     `about`: the failure and its reason; `steps`: the run.  The last `repeated` turns of the run
-    happen again and again.
+    happen again and again.  `property_class`, `harm`: what is lost by it.
     """
 
     id: str
@@ -74,6 +79,8 @@ class Failure:
     run: Run | None = None
     worlds: Worlds | None = None
     repeated: int = 0
+    property_class: PropertyClass = PropertyClass.SAFETY
+    harm: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,10 +143,23 @@ def _failure(
         why.append(f"  {known}, which this is made from, fails: {property_.expected[known]}")
     elif known is not None:
         why.append(f"  here: {property_.expected[known]}")
-    about = (f"  {sentence}", *why, f"  source: {property_.source}")
+    about = (f"  {sentence}", *_harm(property_), *why, f"  source: {property_.source}")
     return Failure(
-        property_.id, finding, sentence, about, tuple(run_lines(worlds, run)), run, worlds
+        property_.id,
+        finding,
+        sentence,
+        about,
+        tuple(run_lines(worlds, run)),
+        run,
+        worlds,
+        property_class=property_.property_class,
+        harm=property_.harm,
     )
+
+
+def _harm(claim: Property | Promise) -> tuple[str, ...]:
+    """Return the line with the class of a property, and why its violation is bad."""
+    return (f"  {claim.property_class.value}: {claim.harm}",) if claim.harm else ()
 
 
 def failures_of_check(checked: Checked) -> tuple[Failure, ...]:
@@ -154,10 +174,10 @@ def failures_of_check(checked: Checked) -> tuple[Failure, ...]:
             )
         elif result.finding is PropertyStatus.UNTESTED:
             sentence = "in none of these worlds was there a case that it speaks of"
-            failures.append(Failure(property_.id, result.finding, sentence, (f"  {sentence}",)))
+            failures.append(_untested(property_, result.finding, sentence))
     for kept in checked.promises:
         if kept.why:
-            failures.append(Failure(kept.promise.id, kept.finding, kept.why, (f"  {kept.why}",)))
+            failures.append(_untested(kept.promise, kept.finding, kept.why))
         if kept.run is not None and kept.worlds is not None:
             lines = list(run_lines(kept.worlds, kept.run))
             lines.insert(len(lines) - kept.round, "  and from here on, again and again:")
@@ -166,15 +186,27 @@ def failures_of_check(checked: Checked) -> tuple[Failure, ...]:
             known = next((name for name in lineage(checked.revision) if name in excuse), None)
             why = () if known is None else (f"  here: {excuse[known]}",)
             run = (tuple(lines), kept.run, kept.worlds, kept.round)
-            about = (f"  {sentence}", *why)
-            failures.append(Failure(kept.promise.id, kept.finding, sentence, about, *run))
+            about = (f"  {sentence}", *_harm(kept.promise), *why)
+            lost = (kept.promise.property_class, kept.promise.harm)
+            failures.append(Failure(kept.promise.id, kept.finding, sentence, about, *run, *lost))
     order = [
         PropertyStatus.BROKEN,
         PropertyStatus.BY_DRAFT,
         PropertyStatus.UNTESTED,
         PropertyStatus.EXPECTED,
     ]
-    return tuple(sorted(failures, key=lambda property_: order.index(property_.finding)))
+    classes = list(PropertyClass)
+    return tuple(
+        sorted(failures, key=lambda f: (order.index(f.finding), classes.index(f.property_class)))
+    )
+
+
+def _untested(claim: Property | Promise, finding: PropertyStatus, why: str) -> Failure:
+    """Return the failure of what was never put to the test."""
+    about = (f"  {why}",)
+    return Failure(
+        claim.id, finding, why, about, property_class=claim.property_class, harm=claim.harm
+    )
 
 
 def exploration_json(explored: Explored) -> dict[str, Any]:
@@ -204,9 +236,24 @@ def exploration_json(explored: Explored) -> dict[str, Any]:
         "transitions_per_second": round(exploration.transitions / seconds),
         "peak_mib": exploration.peak_bytes >> 20,
         "beyond_reach": size_beyond_reach(explored.revision, [explored.scope]),
+        "verdict": _verdict(explored),
+        "is_safe": not any(_is_unsafe(failure) for failure in explored.failures),
         "properties": findings,
+        "classes": {p.id: p.property_class.value for p in explored.properties},
         "violations": [failure_json(failure) for failure in explored.failures],
     }
+
+
+def _is_unsafe(failure: Failure) -> bool:
+    return failure.finding in VIOLATED and failure.property_class is PropertyClass.SAFETY
+
+
+def _verdict(explored: Explored) -> str:
+    """Return the headline of an exploration, "" where nothing is violated."""
+    wrong = [(f.id, f.property_class) for f in explored.failures if f.finding in VIOLATED]
+    shipped = {adapted(p, explored.revision).id for p in PROPERTIES.values() if is_explored(p)}
+    whole = shipped <= {property_.id for property_ in explored.properties}
+    return headline(wrong, safe="safe within these bounds" if whole else "") if wrong else ""
 
 
 def check_json(checked: Checked, failures: Iterable[Failure]) -> dict[str, Any]:
@@ -215,6 +262,8 @@ def check_json(checked: Checked, failures: Iterable[Failure]) -> dict[str, Any]:
     return {
         "revision": checked.revision.name,
         "holds": checked.holds,
+        "is_safe": checked.is_safe,
+        "verdict": checked.verdict(),
         "worlds": [
             {
                 "name": question.name,
@@ -233,6 +282,7 @@ def check_json(checked: Checked, failures: Iterable[Failure]) -> dict[str, Any]:
         "not_covered": [row for row, hidden in checked.uncovered.items() if not hidden],
         "not_told": {row: hidden for row, hidden in checked.uncovered.items() if hidden},
         "promises": {k.promise.id: k.finding.value for k in checked.promises},
+        "classes": {name: weight.value for name, weight in checked.classes().items()},
         "violations": [failure_json(failure) for failure in failures],
     }
 
@@ -242,6 +292,8 @@ def failure_json(failure: Failure) -> dict[str, Any]:
     return {
         "property": failure.id,
         "finding": failure.finding.value,
+        "class": failure.property_class.value,
+        "harm": failure.harm,
         "sentence": failure.sentence,
         "steps": 0 if failure.run is None else len(failure.run.turns),
         "told": [line.strip() for line in (*failure.about, *failure.steps)],
@@ -315,8 +367,7 @@ def _act_label(act: Act) -> str:
 
 
 EXIT_VIOLATED = 1
-_WRONG_ENDS = "a property is violated, or one by --property never put to the test"
-_WRONG = {PropertyStatus.BROKEN, PropertyStatus.BY_DRAFT}
+_WRONG_ENDS = "a safety property (--strict: any) is violated, or never put to the test"
 jobs_option = click.option(
     "--jobs",
     type=JOB_COUNT,
@@ -342,12 +393,12 @@ def chosen(ids: tuple[str, ...], revision: str) -> tuple[Property, ...]:
     except KeyError as error:
         raise click.UsageError(str(error.args[0])) from None
     for property_ in properties if ids else ():
-        if Engine.EXPLORATION not in property_.engines:
+        if not is_explored(property_):
             raise click.UsageError(property_.why_not_by(Engine.EXPLORATION))
     return properties
 
 
-@click.command("explore", epilog=exit_codes("all properties hold", _WRONG_ENDS))
+@click.command("explore", epilog=exit_codes("it is safe: each safety property holds", _WRONG_ENDS))
 @revision_option
 @scope_options(Scope(clients=2, members=2))
 @click.option("--max-states", type=Whole(1), metavar="N", help="The most states.")
@@ -355,6 +406,7 @@ def chosen(ids: tuple[str, ...], revision: str) -> tuple[Property, ...]:
 @property_option
 @output_option("Write the states and transitions: .graphml or .dot.", "--graph", "graph")
 @traces_option
+@strict_option
 @json_option
 @click.pass_context
 def explore_command(
@@ -368,6 +420,7 @@ def explore_command(
     graph: Path | None,
     report: Path | None,
     *,
+    strict: bool,
     as_json: bool,
 ) -> None:
     """Visit every world within bounds.
@@ -403,7 +456,8 @@ def explore_command(
     else:
         _print_exploration(console(), exploration_json(explored), explored.failures)
     unmet = ids and "not reached" in exploration_json(explored)["properties"].values()
-    if unmet or any(failure.finding in _WRONG for failure in explored.failures):
+    wrong = [failure for failure in explored.failures if failure.finding in VIOLATED]
+    if unmet or any(strict or _is_unsafe(failure) for failure in wrong):
         ctx.exit(EXIT_VIOLATED)
 
 
@@ -434,6 +488,8 @@ def _print_exploration(
     held = [name for name, finding in document["properties"].items() if finding == "holds"]
     unmet = [name for name, finding in document["properties"].items() if finding == "not reached"]
     screen.print(Text(f"{len(held)} {'property holds' if len(held) == 1 else 'properties hold'}"))
+    if document["verdict"]:
+        screen.print(Text(document["verdict"], style="bold"), soft_wrap=True)
     if unmet:
         screen.print(Text(f"not reached within these bounds: {', '.join(unmet)}"))
     if blind := document["beyond_reach"]:
@@ -463,7 +519,7 @@ def _print_failures(
             screen.print(Text(line), soft_wrap=True)
 
 
-@click.command("check", epilog=exit_codes("all properties hold", _WRONG_ENDS))
+@click.command("check", epilog=exit_codes("it is safe: each safety property holds", _WRONG_ENDS))
 @click.argument("revision", type=REVISION, metavar="REVISION")
 @jobs_option
 @property_option
@@ -475,6 +531,7 @@ def _print_failures(
     help="Only this world (may be repeated).  Liveness is then not checked.",
 )
 @traces_option
+@strict_option
 @json_option
 @click.pass_context
 def check_command(
@@ -485,6 +542,7 @@ def check_command(
     questions: tuple[str, ...],
     report: Path | None,
     *,
+    strict: bool,
     as_json: bool,
 ) -> None:
     """Check a revision in a few small worlds.
@@ -501,7 +559,8 @@ def check_command(
         echo_json(check_json(checked, failures))
     else:
         _print_check(console(), checked, failures, in_full=bool(ids or questions))
-    if not checked.holds:
+    unmet = ids and PropertyStatus.UNTESTED in checked.findings()
+    if unmet or not (checked.holds if strict else checked.is_safe):
         ctx.exit(EXIT_VIOLATED)
 
 
@@ -542,10 +601,10 @@ def _print_check(
     counts_text = ", ".join(
         f"{counts[finding]} {finding.value}" for finding in PropertyStatus if finding in counts
     )
-    verdict = "every property holds, or fails as is known of it"
-    if not checked.holds:
-        verdict = "not safe" if counts.keys() & _WRONG else "not shown to be safe"
-    screen.print(Text(f"{checked.revision.name}: {verdict} ({counts_text})", style="bold"))
+    verdict = checked.verdict()
+    screen.print(
+        Text(f"{checked.revision.name}: {verdict} ({counts_text})", style="bold"), soft_wrap=True
+    )
     scopes = [question.scope for question, _ in checked.explored]
     if undone := acts_of_none(scopes):
         screen.print(Text(f"in none of these worlds: {', '.join(undone)}"))
@@ -591,12 +650,12 @@ def properties_command(*, as_json: bool) -> None:
         return
     screen = console()
     grid = Grid(box=None, pad_edge=False)
-    for column, ratio in (("property", 4), ("kind", 1), ("meaning", 8)):
+    for column, ratio in (("property", 4), ("class", 1), ("kind", 1), ("meaning", 8)):
         grid.add_column(column, ratio=ratio, overflow="fold")
     for engine in Engine:
         grid.add_column(engine.value, justify="center")
     for property_, row in zip(PROPERTIES.values(), rows, strict=True):
         marks = ["✓" if engine in property_.engines else "-" for engine in Engine]
-        grid.add_row(row["id"], row["kind"], row["meaning"], *marks)
+        grid.add_row(row["id"], row["class"], row["kind"], row["meaning"], *marks)
     screen.print(grid)
     screen.print(Text("`fencepost explain ID` says more, also why an engine doesn't check it."))

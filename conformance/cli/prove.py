@@ -22,14 +22,16 @@ from fencepost.conformance.cli.options.common_options import (
     echo_json,
     json_option,
     revision_option,
+    strict_option,
 )
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.targets.own_revision import properties_for
 from fencepost.conformance.targets.target_registry import find_revision
 from fencepost.model.history.words import plural
 from fencepost.model.revision import Revision
-from fencepost.properties.claims.property_registry import PROPERTIES, find_formula
-from fencepost.properties.logic.logic import Engine
+from fencepost.properties.claims.property_classes import headline
+from fencepost.properties.claims.property_registry import FORMULAS, PROPERTIES, find_formula
+from fencepost.properties.logic.logic import Engine, PropertyClass
 from fencepost.properties.mutants.abstract_mutants import abstract_twists
 from fencepost.properties.proofs.counterexamples import reach
 from fencepost.traces.files.bounded import pip_install
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 _EXIT_FAILED = 1
 _EXIT_UNKNOWN = 2
 _REMEDY = f"proofs need Z3: {pip_install('prove')}"
+_OF_PROPERTIES = {"state", "step"}
 _KINDS = {
     "table": "tables: total, unambiguous, feasible points",
     "reachable": "rules that can decide",
@@ -50,7 +53,12 @@ _KINDS = {
 
 
 @click.command(
-    "prove", epilog=exit_codes("all is proved", "an obligation fails", "something is not covered")
+    "prove",
+    epilog=exit_codes(
+        "all is proved, or a promise or a cost alone fails",
+        "an obligation fails (--strict: also a promise or a cost)",
+        "something is not covered",
+    ),
 )
 @revision_option
 @click.option(
@@ -60,8 +68,9 @@ _KINDS = {
     metavar="ID",
     help="Only this property, with the invariants assumed (may be repeated).",
 )
+@strict_option
 @json_option
-def prove_command(revision: str, names: tuple[str, ...], as_json: bool) -> int:
+def prove_command(revision: str, names: tuple[str, ...], *, strict: bool, as_json: bool) -> int:
     """Prove the properties for any number of members.
 
     Z3 proves that every step keeps them, for any number of members and instances.  What is not
@@ -77,13 +86,46 @@ def prove_command(revision: str, names: tuple[str, ...], as_json: bool) -> int:
     seconds = time.monotonic() - start
     runs = _runs(revision_, proof)
     if as_json:
-        document = {**proof.to_json(), "runs": [runs[key] for key in sorted(runs)]}
+        document = {
+            **proof.to_json(),
+            "is_safe": _is_safe(proof),
+            "verdict": _verdict(proof),
+            "runs": [runs[key] for key in sorted(runs)],
+        }
         echo_json(document)
     else:
         _show(proof, seconds, runs, in_full=bool(names))
-    if proof.failures:
+    if proof.failures if strict else not _is_safe(proof):
         return _EXIT_FAILED
     return _EXIT_UNKNOWN if proof.uncovered else 0
+
+
+def _violated(proof: Proof) -> dict[str, PropertyClass]:
+    """Return the properties that fail, each with its class."""
+    from fencepost.properties.proofs.proof_results import Result  # noqa: PLC0415  (Z3 is an extra)
+
+    classes = {formula.id: formula.property_class for formula in FORMULAS}
+    return {
+        obligation.about: classes[obligation.about]
+        for obligation in proof.failures
+        if obligation.result is Result.FAILED
+        and obligation.kind in _OF_PROPERTIES
+        and obligation.about in classes
+    }
+
+
+def _is_safe(proof: Proof) -> bool:
+    """Return True if nothing fails but promises and costs."""
+    violated = _violated(proof)
+    others = [o for o in proof.failures if o.about not in violated or o.kind not in _OF_PROPERTIES]
+    return not others and PropertyClass.SAFETY not in violated.values()
+
+
+def _verdict(proof: Proof) -> str:
+    """Return the headline, "" where no property fails."""
+    violated = _violated(proof)
+    safe = "safe by what is proved" if _is_safe(proof) else ""
+    return headline(violated.items(), safe=safe) if violated else ""
 
 
 def _check_provable(name: str, revision: str) -> None:
@@ -172,6 +214,8 @@ def _show(proof: Proof, seconds: float, runs: Runs, *, in_full: bool) -> None:
         + (f", {len(proof.kept)} proved here alone" if proof.kept else "")
         + (f", {plural(len(proof.uncovered), 'step')} not covered" if proof.uncovered else "")
     )
+    if verdict := _verdict(proof):
+        screen.print(Text(f"{proof.revision}: {verdict}", style="bold"), soft_wrap=True)
     click.echo(f"({seconds:.1f} s)", err=True)
 
 

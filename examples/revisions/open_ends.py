@@ -4,7 +4,7 @@
 """
 
 from fencepost.model import GroupState, Incoming, find_revision
-from fencepost.properties import Engine, Property, PropertyKind, StepView
+from fencepost.properties import Engine, Property, PropertyClass, PropertyKind, StepView
 
 TODAY = find_revision("kafka-4")
 PREREGISTERED = find_revision("experiment-preregistered")
@@ -67,6 +67,8 @@ PROPERTIES = (
         holds=stops_others,
         premise=lambda step: isinstance(step.event, Incoming) and bool(newcomers(step)),
         not_by=_NOT_BY,
+        property_class=PropertyClass.COST,
+        harm="all others stop, and join again, for one that comes",
     ),
     Property(
         id="what-a-member-had-is-handed-on",

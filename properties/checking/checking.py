@@ -3,14 +3,15 @@
 A property holds; or is violated (with the shortest run to the violation); or is violated as
 expected, where that is known of a shipped revision; or as asked, where a draft's own text asks for
 it; or was never tested, because its premise was never reached.  Only `holds` and a known violation
-of a shipped revision pass: a property that was never tested is a failure.  Scopes are listed from
+of a shipped revision pass: a property that was never tested is a failure.  Safe is what violates no
+property of the class safety.  Scopes are listed from
 the easiest to understand.  All are explored, breadth first; of the runs with a violation the
 shortest is reported; of two that are equally short, the first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import partial
@@ -21,10 +22,11 @@ from fencepost.model.revisions.revisions import is_release, lineage
 from fencepost.model.table.table import TableError
 from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, is_quiet
 from fencepost.properties.checking.liveness import PROMISES, Promise, find_broken_promises
+from fencepost.properties.claims.property_classes import headline
 from fencepost.properties.claims.property_registry import PROPERTIES, adapted
 from fencepost.properties.explorer.exploration import Exploration, FailedCheck, Progress
 from fencepost.properties.explorer.explorer import explore
-from fencepost.properties.logic.logic import Engine, Property
+from fencepost.properties.logic.logic import Engine, Property, PropertyClass
 from fencepost.properties.worlds.concretise import Run, unfold
 from fencepost.properties.worlds.scope import (
     CHECK_SCOPES,
@@ -44,6 +46,10 @@ class PropertyStatus(Enum):
     BY_DRAFT = "violated, as its text asks"
     BROKEN = "violated"
     UNTESTED = "never put to the test"
+
+
+VIOLATED = frozenset({PropertyStatus.BROKEN, PropertyStatus.BY_DRAFT})
+_FAILURES = VIOLATED | {PropertyStatus.UNTESTED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +103,52 @@ class Checked:
     @property
     def holds(self) -> bool:
         """True if all holds, or fails as a shipped revision is known to."""
-        fine = {PropertyStatus.HOLDS, PropertyStatus.EXPECTED}
-        return fine.issuperset(self.findings())
+        return not self._failing(_FAILURES)
+
+    @property
+    def is_safe(self) -> bool:
+        """True if each property of the class safety holds, or fails as is known."""
+        return all(weight is not PropertyClass.SAFETY for _, weight in self._failing(_FAILURES))
+
+    def verdict(self) -> str:
+        """Return the headline: safe or not, and what else the revision changes.
+
+        It speaks of safety only where every property was looked at, and of some worlds as such.
+        """
+        if self.holds:
+            return "every property holds, or fails as is known of it"
+        untested = self._failing({PropertyStatus.UNTESTED})
+        unknown = any(weight is PropertyClass.SAFETY for _, weight in untested)
+        safe = "not shown to be safe" if unknown else self._safe()
+        parts = [headline(self._failing(VIOLATED), safe=safe)]
+        if untested and not unknown:
+            parts.append(f"never put to the test: {', '.join(name for name, _ in untested)}")
+        return "; ".join(filter(None, parts))
+
+    def _safe(self) -> str:
+        """Return the words for a check without a violation of safety."""
+        checked = {result.property.id for result in self.results} | set(self.untried)
+        shipped = {adapted(p, self.revision).id for p in PROPERTIES.values() if is_explored(p)}
+        if not shipped <= checked:
+            return ""
+        return "safe" if self.promises else "safe in these worlds"
+
+    def classes(self) -> dict[str, PropertyClass]:
+        """Return the class of each property and promise that was checked."""
+        return dict(self._failing(frozenset(PropertyStatus)))
+
+    def _failing(self, findings: Collection[PropertyStatus]) -> list[tuple[str, PropertyClass]]:
+        """Return the ids of what ended with one of these findings, each with its class."""
+        both: list[tuple[Property | Promise, PropertyStatus]] = [
+            *((result.property, result.finding) for result in self.results),
+            *((kept.promise, kept.finding) for kept in self.promises),
+        ]
+        return [(claim.id, claim.property_class) for claim, finding in both if finding in findings]
+
+
+def is_explored(claim: Property) -> bool:
+    """Return True if exploration checks a property."""
+    return Engine.EXPLORATION in claim.engines
 
 
 def check_revision(
@@ -113,7 +163,7 @@ def check_revision(
 
     `questions`: the scopes, CHECK_SCOPES by default.
     """
-    mine = [adapted(claim, revision) for claim in properties if Engine.EXPLORATION in claim.engines]
+    mine = [adapted(claim, revision) for claim in properties if is_explored(claim)]
     judging = Evaluator(mine, revision)
     explored = []
     shortest: dict[str, tuple[NamedScope, Worlds, FailedCheck[World, Act]]] = {}

@@ -25,9 +25,11 @@ from fencepost.model.classic.group import SESSION, Group
 from fencepost.model.classic.rules import rule_sources as src
 from fencepost.model.classic.vocabulary import GroupState
 from fencepost.model.revision import Revision
+from fencepost.properties.claims.property_classes import class_of, harm_of
 from fencepost.properties.explorer.exploration import Exploration, Graph
 from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.explorer.lasso import Component, Lasso, find_lasso
+from fencepost.properties.logic.logic import PropertyClass
 from fencepost.properties.worlds.scope import Scope
 from fencepost.properties.worlds.world import Act, World, Worlds
 from fencepost.properties.worlds.world_client import Client, Seat
@@ -108,6 +110,16 @@ class Promise:
     source: str
     assumes: str
     expected: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def property_class(self) -> PropertyClass:
+        """The class, as that of a property."""
+        return class_of(self.id)
+
+    @property
+    def harm(self) -> str:
+        """The harm where it is broken, in words."""
+        return harm_of(self.id)
 
 
 ANSWERED = Promise(

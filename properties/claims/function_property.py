@@ -13,6 +13,7 @@ from typing import TypeVar
 from fencepost.model.history.events import Event
 from fencepost.properties.claims import waivers
 from fencepost.properties.claims.history_index import Reading, read
+from fencepost.properties.claims.property_classes import class_of, harm_of
 from fencepost.properties.logic.logic import Engine, Property, PropertyKind
 from fencepost.properties.worlds.views import StepView, WorldView
 
@@ -52,6 +53,8 @@ def run_property(
         not_by={Engine.PROOF: proof, Engine.ANSWERS: answers},
         expected={**waivers.reasons(name), **(expected or {})},
         expected_rules=waivers.rules(name),
+        property_class=class_of(name),
+        harm=harm_of(name),
     )
 
 
@@ -90,4 +93,6 @@ def history_property(
         premise=reached,
         not_by=_NOT_BY_HISTORY,
         expected=expected or {},
+        property_class=class_of(name),
+        harm=harm_of(name),
     )

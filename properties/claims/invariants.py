@@ -9,6 +9,7 @@ from __future__ import annotations
 from fencepost.model.classic.rules import rule_sources as src
 from fencepost.model.classic.vocabulary import STATE, GroupState
 from fencepost.properties.claims import waivers
+from fencepost.properties.claims.property_classes import class_of, harm_of
 from fencepost.properties.logic.classic_signature import (
     DELAYED,
     GENERATION,
@@ -83,6 +84,8 @@ def state_property(
         not_by=UNSEEN,
         expected=waivers.reasons(name),
         expected_rules=waivers.rules(name),
+        property_class=class_of(name),
+        harm=harm_of(name),
     )
 
 

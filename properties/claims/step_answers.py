@@ -209,7 +209,18 @@ OF_OPERATORS = (
         waits.looks,
     ),
 )
-ANSWER_PROPERTIES = (*OF_JOINS, *OF_WAITS, *OF_LEAVES, *OF_OPERATORS)
+OF_THOSE_WHO_STOP = (
+    _property(
+        "who-must-stop-is-told",
+        "Who is no member of the generation, or must rejoin, is not told NONE.",
+        f"{src.KAFKA_VALIDATE}; {src.KAFKA_8487}",
+        "heartbeats, syncs and commits under an id, to a group with members; heartbeats also from "
+        "members while joins are waited for",
+        waits.stopped,
+        waits.must_stop,
+    ),
+)
+ANSWER_PROPERTIES = (*OF_JOINS, *OF_WAITS, *OF_LEAVES, *OF_OPERATORS, *OF_THOSE_WHO_STOP)
 """The step properties of answers."""
 
 

@@ -19,6 +19,7 @@ from fencepost.model.classic.vocabulary import SELECTION, STATE, SUBSCRIPTION, C
 from fencepost.model.messages.errors import Error
 from fencepost.properties.claims import waivers
 from fencepost.properties.claims.invariants import FORMULA_ENGINES, UNSEEN
+from fencepost.properties.claims.property_classes import class_of, harm_of
 from fencepost.properties.logic.classic_signature import (
     ANSWER,
     CALLER,
@@ -116,6 +117,8 @@ def step_property(
         not_by=UNSEEN,
         expected=waivers.reasons(name),
         expected_rules=waivers.rules(name),
+        property_class=class_of(name),
+        harm=harm_of(name),
     )
 
 

@@ -322,6 +322,33 @@ def late_refused(view: StepView) -> str | None:
     return None
 
 
+def must_stop(view: StepView) -> bool:
+    """Return True if who isn't a member of the generation beats, syncs or commits.
+
+    So does a member whose heartbeat comes while joins are waited for.
+    """
+    message, before = _calling(view), view.before
+    if message is None or before is None or not message.member_id:
+        return False
+    member = before.member(message.member_id) is not None
+    current = member and message.generation_id == before.generation_id
+    if isinstance(message, HeartbeatRequest):
+        return not current or before.state is GroupState.PREPARING
+    return not current
+
+
+def stopped(view: StepView) -> str | None:
+    """Check that who must stop isn't told NONE."""
+    if not must_stop(view) or error(view) != NONE:
+        return None
+    message = _calling(view)
+    assert message is not None
+    return (
+        f"{message.member_id} in generation {message.generation_id} must stop, and its "
+        f"{message.API} was told NONE"
+    )
+
+
 def refused_commit(view: StepView) -> bool:
     """Return True if a commit was refused."""
     commit = _commit(view)

@@ -331,6 +331,18 @@ class Engine(Enum):
     ANSWERS = "answers"
 
 
+class PropertyClass(Enum):
+    """The weight of a property: what is lost where it is violated.
+
+    *Safety*: two consumers, lost partitions, a lost id, a request that is never answered.
+    *Promise*: which answer clients get, and when.  *Cost*: a rebalance without need.
+    """
+
+    SAFETY = "safety"
+    PROMISE = "promise"
+    COST = "cost"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Property:
     """Something that must hold.
@@ -346,6 +358,8 @@ class Property:
     `engines`: the engines that check it. `not_by`: for each other engine the reason why it can't.
     `expected`: revision → why the property fails there; `expected_rules`: revision → exactly the
     rules that break it, for a formula (a proof finds all of them).
+
+    `property_class`: safety, unless it says so; `harm`: why a violation is bad, in words.
     """
 
     id: str
@@ -360,6 +374,8 @@ class Property:
     not_by: Mapping[Engine, str] = field(default_factory=dict)
     expected: Mapping[str, str] = field(default_factory=dict)
     expected_rules: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    property_class: PropertyClass = PropertyClass.SAFETY
+    harm: str = ""
 
     def __post_init__(self) -> None:
         """Check the fields.  Raises ValueError if something is missing."""

@@ -232,6 +232,11 @@ json_option = click.option(
 )
 
 
+strict_option = click.option(
+    "--strict", is_flag=True, help="Exit with 1 for every violation, also of a promise or a cost."
+)
+
+
 def echo_json(value: Any) -> None:
     """Print a value as `--json` has it."""
     click.echo(json.dumps(value, indent=2, ensure_ascii=False))

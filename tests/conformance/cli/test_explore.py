@@ -9,6 +9,7 @@ from pathlib import Path
 
 import networkx as nx
 import pytest
+from support.places import ROOT
 
 from fencepost.conformance.cli.cli import main
 from fencepost.properties.claims.property_registry import PROPERTIES
@@ -272,3 +273,40 @@ def test_a_property_that_exploration_does_not_check_is_refused_with_why(
     assert result.exit_code == 64
     assert f"{name} is not checked by exploration, but by hypothesis and an" in result.stderr
     assert PROPERTIES[name].not_by[Engine.EXPLORATION] in result.stderr
+
+
+FIRST_WINS = f"{ROOT / 'examples' / 'revisions' / 'first_wins.py'}:FIRST_WINS"
+TODAY = f"{ROOT / 'examples' / 'revisions' / 'open_ends.py'}:TODAY"
+
+
+def test_what_is_only_different_is_safe_and_fails_with_strict_alone(run: Run) -> None:
+    broken = "a-restart-in-a-stable-group-is-quiet"
+    asked = ("check", FIRST_WINS, "--question", "zombie")
+    result = run(*asked)
+    assert result.exit_code == 0
+    assert f"safe in these worlds; changes one promise: {broken} (" in result.stdout
+    assert "\n  promise: clients get another answer\n" in result.stdout
+    strict = run(*asked, "--strict", "--json")
+    found = json.loads(strict.stdout)
+    assert strict.exit_code == 1
+    assert (found["is_safe"], found["holds"]) == (True, False)
+    assert found["classes"][broken] == found["violations"][0]["class"] == "promise"
+
+
+def test_a_rebalance_without_need_costs_and_is_not_called_safe_where_nothing_else_was_checked(
+    run: Run,
+) -> None:
+    newcomer = ("--property", "a-newcomer-stops-nobody")
+    result = run("check", TODAY, "--question", "bad manners", *newcomer)
+    assert result.exit_code == 0
+    assert f"{TODAY}: costs rebalances: a-newcomer-stops-nobody (1 violated)" in result.stdout
+    small = ("--revision", TODAY, "--instances", "2", "--act", "join", "--act", "sync")
+    assert run("explore", *small, *newcomer).exit_code == 0
+    assert run("explore", *small, *newcomer, "--strict").exit_code == 1
+
+
+def test_what_is_not_safe_says_so_and_why(run: Run) -> None:
+    result = run("check", "comment-table-1", "--question", "zombie")
+    assert result.exit_code == 1
+    assert "comment-table-1: not safe: " in result.stdout
+    assert "\n  safety: two clients may read the same partitions\n" in result.stdout

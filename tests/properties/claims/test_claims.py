@@ -205,6 +205,7 @@ LIARS = {
     "members-commit-and-nobody-else": ("anybody-commits", "operators"),
     "a-commit-keeps-alive": ("commit-keeps-nobody-alive", "zombie"),
     "operators-see-the-group": ("described-without-instance", "operators"),
+    "who-must-stop-is-told": ("heartbeat-generation-unchecked", "failover"),
 }
 STABLE = Group(
     state=GroupState.STABLE,

@@ -1,0 +1,190 @@
+"""Give each property its class, and the harm where it is violated.
+
+A revision that changes a promise is another protocol, and no unsafe one: `check` ends with 1 only
+where a *safety* property is violated.  A property that restates a rule of the table (which answer,
+when) is a promise; its harm, if there is any, is in a safety property beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from fencepost.model.history.words import plural
+from fencepost.properties.logic.logic import PropertyClass
+
+_TWO_CONSUMERS = "two clients may read the same partitions"
+_TWO_ASSIGN = "two members may assign, and their partitions overlap"
+_LOST_PARTITIONS = "the partitions of a member are nobody's"
+_NOBODY_ASSIGNS = "nobody assigns, so all partitions are nobody's"
+_LOST_ID = "a live client loses its id, and its partitions with it"
+_LOST_SEAT = "a member is gone that nobody named, and it still reads"
+_UNANSWERED = "a client waits for an answer that never comes"
+_OFFSETS = "records are read twice, or never"
+_NEXT_COORDINATOR = "the next coordinator knows another group, and live clients lose their ids"
+_ANSWER = "clients get another answer"
+_WHEN = "clients are answered, or removed, at another time"
+_OPERATORS = "operators see another group"
+_BOOKS = "the coordinator keeps its data another way"
+_REBALANCE = "members stop, and join again, without need"
+
+_SAFETY = {
+    _TWO_CONSUMERS: (
+        "one-live-member-per-instance",
+        "retired-id-stays-invalid",
+        "fresh-id-for-one",
+        "generation-never-falls",
+        "zombie-changes-nothing",
+        "only-the-invited-come",
+        "one-client-per-id",
+        "no-two-consumers-on-one-id",
+        "one-protocol-per-generation",
+        "one-assignment-per-seat",
+        "a-generation-is-told-alike",
+        "the-generation-told-is-the-groups",
+        "who-must-stop-is-told",
+        "two-clients-are-never-told-one-id",
+        "a-replaced-id-stays-out",
+        "fenced-stays-fenced",
+        "one-member-for-each-instance",
+        "only-ids-that-were-given-count",
+        "generations-never-fall",
+        "one-generation-one-protocol",
+        "one-generation-one-assignment",
+    ),
+    _TWO_ASSIGN: (
+        "one-leading-seat",
+        "one-generation-one-leader-seat",
+        "exactly-one-leader-is-given-members",
+    ),
+    _LOST_PARTITIONS: (
+        "settled-has-members",
+        "session-end-takes-the-silent",
+        "leave-takes-effect",
+        "leader-assigns-to-the-members",
+        "silence-is-noticed",
+        "silence-has-an-end",
+        "everybody-is-watched",
+        "the-welcomed-know-the-group",
+        "the-leader-alone-assigns",
+        "nobody-is-assigned-before-the-leader",
+        "a-changed-subscription-is-assigned",
+    ),
+    _NOBODY_ASSIGNS: ("leader-is-member",),
+    _LOST_ID: (
+        "mapped-instance-has-holder",
+        "static-member-is-mapped",
+        "pending-is-no-member",
+        "pending-goes-only-by-its-own",
+        "seats-stay",
+        "a-heartbeat-keeps-alive",
+        "no-timer-takes-who-has-synced",
+        "no-timer-of-the-gone",
+        "session-is-of-somebody",
+    ),
+    _LOST_SEAT: ("only-the-named-go", "dynamic-spares-static", "static-spares-dynamic"),
+    _UNANSWERED: (
+        "parked-only-while-preparing",
+        "syncing-only-while-completing",
+        "waiting-request-is-parked",
+        "wait-for-syncs-has-an-end",
+        "nobody-is-left-without-an-answer",
+        "every-request-is-answered-in-bounded-time",
+        "debt-is-of-this-generation",
+        "join-phase-has-a-timer",
+        "every-request-is-answered",
+        "every-group-settles",
+    ),
+    _OFFSETS: ("a-refused-commit-stores-nothing", "an-accepted-commit-is-read"),
+    _NEXT_COORDINATOR: (
+        "failover-finds-what-was-stored",
+        "absent-knows-nothing",
+        "stored-is-consistent",
+        "stored-generation-is-past",
+        "stable-is-stored",
+        "emptiness-is-stored",
+    ),
+}
+_PROMISE = {
+    _ANSWER: (
+        "zombie-is-told",
+        "answers-have-the-shape-of-their-version",
+        "the-leader-told-is-a-member",
+        "lead-changes-only-for-the-absent",
+        "a-restart-in-a-stable-group-is-quiet",
+        "a-stranger-is-told-so",
+        "another-generation-is-told-so",
+        "a-newcomer-is-told-its-id-first",
+        "a-refused-join-learns-nothing",
+        "the-replaced-is-fenced",
+        "a-leader-that-rejoins-is-heard",
+        "a-restarted-leader-assigns-nothing",
+        "a-heartbeat-tells-of-a-rebalance",
+        "another-protocol-is-told-so",
+        "a-leave-has-a-row-for-each",
+        "exactly-the-named-leave",
+        "members-commit-and-nobody-else",
+        "no-answer-has-a-forbidden-shape",
+    ),
+    _WHEN: (
+        "static-goes-only-by-session-leave-replacement",
+        "dynamic-goes-at-rebalance-timeout",
+        "static-stays-at-rebalance-timeout",
+        "session-within-its-timeout",
+        "a-rejoin-brings-its-timeouts",
+        "a-rebalance-waits-for-all",
+        "the-wait-has-a-fixed-end",
+        "who-waited-has-a-whole-session",
+        "a-commit-keeps-alive",
+        "a-group-keeps-its-size",
+    ),
+    _OPERATORS: ("operators-see-the-group", "never-dead"),
+    _BOOKS: ("new-member-waits", "sync-timer-has-a-debtor"),
+}
+_COST = {
+    _REBALANCE: (
+        "restart-in-stable-causes-nothing",
+        "rebalance-has-a-cause",
+        "restart-in-a-stable-group-is-quiet",
+        "rebalance-has-a-visible-cause",
+    )
+}
+_CLASSES: Mapping[str, tuple[PropertyClass, str]] = {
+    name: (property_class, harm)
+    for property_class, by_harm in (
+        (PropertyClass.SAFETY, _SAFETY),
+        (PropertyClass.PROMISE, _PROMISE),
+        (PropertyClass.COST, _COST),
+    )
+    for harm, names in by_harm.items()
+    for name in names
+}
+
+
+def class_of(name: str) -> PropertyClass:
+    """Return the class of a shipped property.  Raises KeyError for one that has none."""
+    return _CLASSES[name][0]
+
+
+def harm_of(name: str) -> str:
+    """Return the harm of a shipped property's violation, in words.  Raises KeyError."""
+    return _CLASSES[name][1]
+
+
+def headline(violated: Iterable[tuple[str, PropertyClass]], *, safe: str = "safe") -> str:
+    """Return the verdict of a run by what it violates: "not safe: …", or "safe; changes …".
+
+    `safe`: the first words where no safety property is violated; "" where none was looked at.
+    """
+    by_class: dict[PropertyClass, list[str]] = {each: [] for each in PropertyClass}
+    for name, property_class in violated:
+        if name not in by_class[property_class]:
+            by_class[property_class].append(name)
+    unsafe = by_class[PropertyClass.SAFETY]
+    promises, costs = by_class[PropertyClass.PROMISE], by_class[PropertyClass.COST]
+    parts = [f"not safe: {', '.join(unsafe)}"] if unsafe else [safe] if safe else []
+    if promises:
+        many = "one promise" if len(promises) == 1 else plural(len(promises), "promise")
+        parts.append(f"changes {many}: {', '.join(promises)}")
+    if costs:
+        parts.append(f"costs rebalances: {', '.join(costs)}")
+    return "; ".join(parts)
