@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+import sys
 from pathlib import Path
 
 import click
 
-from fencepost.conformance.cases.clients.scenario import Scenario
 from fencepost.conformance.cli.cli import exit_codes
 from fencepost.conformance.cli.options.client_options import (
     scenario_jobs_option,
     served_revision_option,
 )
 from fencepost.conformance.cli.options.common_options import (
+    MINUTES,
     SEED,
     Whole,
     console,
@@ -22,20 +23,26 @@ from fencepost.conformance.cli.options.common_options import (
     report_option,
 )
 from fencepost.conformance.cli.options.target_options import known_failures_options, tell_of_no_use
-from fencepost.conformance.clients.driver_programs import Client, find_client
+from fencepost.conformance.clients.driver_programs import find_client
 from fencepost.conformance.clients.stage import ServedStage
-from fencepost.conformance.runtime.event_loop import run
+from fencepost.conformance.runtime.event_loop import run, run_until_signal
 from fencepost.conformance.search.clients.client_fuzz_report import (
     exit_code,
     finding_lines,
     read_trace,
     search_json,
     summary,
+    violation_line,
     write_search,
 )
-from fencepost.conformance.search.clients.client_search import ClientFuzzer, ClientSearch
+from fencepost.conformance.search.clients.client_search import (
+    ClientFinding,
+    ClientFuzzer,
+    ClientSearch,
+    SearchListener,
+)
 from fencepost.conformance.targets.target_registry import find_revision
-from fencepost.model.revision import Revision
+from fencepost.properties.workers.processes import Stop
 from fencepost.traces.files.known_failure_lists import CLIENT_FOLDER, load
 
 _SCENARIOS = 50
@@ -55,10 +62,9 @@ _TRIES = 40
     "--scenarios",
     "count",
     type=Whole(1),
-    default=_SCENARIOS,
-    show_default=True,
-    help="How many scenarios to draw.",
+    help=f"How many scenarios to draw [default: {_SCENARIOS}, unless --minutes is given].",
 )
+@click.option("--minutes", type=MINUTES, help="How long to draw scenarios.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="The seed of the scenarios.")
 @click.option(
     "--tries",
@@ -82,7 +88,8 @@ _TRIES = 40
 def fuzz_client_command(
     *,
     client: str,
-    count: int,
+    count: int | None,
+    minutes: float | None,
     seed: int,
     tries: int,
     trace: Path | None,
@@ -98,53 +105,65 @@ def fuzz_client_command(
     Consumers start, close, crash, are removed and replaced, and the broker errs; then all is left
     in peace.  What is violated is shrunk to the shortest scenario and run three times.  The
     reference client runs it, too: what it does as well is held against nobody.  The same seed gives
-    the same scenarios.
+    the same scenarios.  Ctrl-C and SIGTERM end the search and report what was found.
 
     CLIENT is named as for certify-client.
     """
     held, judge = find_client(client), find_revision(revision)
     replayed = None if trace is None else read_trace(trace)
 
-    def say(line: str) -> None:
-        if not as_json:
-            console().print(line, soft_wrap=True, highlight=False, markup=False)
+    if count is None and minutes is None:
+        count = _SCENARIOS
+    news = _News(is_printed=not as_json)
 
-    known = None if no_known_failures else lists
-    search = run(
-        _searched(
-            held, judge, known, jobs=jobs, tries=tries, seed=seed, count=count, replayed=replayed
-        )
-    )
+    async def searched(stop: Stop) -> ClientSearch:
+        async with ClientFuzzer(held, ServedStage(judge), jobs=jobs, tries=tries) as fuzzer:
+            if replayed is not None:
+                return await fuzzer.replayed(*replayed)
+            if not no_known_failures:
+                version = (await fuzzer.introduction()).version
+                tell_of_no_use(lists, held.name, version)
+                fuzzer.known = load(held.name, version, lists, folder=CLIENT_FOLDER)
+            return await fuzzer.search(
+                seed,
+                itertools.count() if count is None else range(count),
+                stop=stop,
+                seconds=None if minutes is None else minutes * 60,
+                listener=news,
+            )
+
+    search = run(searched(Stop())) if replayed is not None else run_until_signal(searched)
     if report is not None:
         write_search(search, held.name, seed, judge.name, report)
     if as_json:
         echo_json(search_json(search, held.name, seed, judge.name))
         return exit_code(search)
-    for finding in search.findings:
-        for line in finding_lines(finding):
-            say(line)
-    say(summary(search))
+    if replayed is not None:
+        for finding in search.findings:
+            news.examined(finding)
+    news.say(summary(search))
     if report is not None:
-        say(f"Read {report / 'index.html'}")
+        news.say(f"Read {report / 'index.html'}")
     return exit_code(search)
 
 
-async def _searched(
-    client: Client,
-    revision: Revision,
-    lists: Sequence[Path] | None,
-    *,
-    jobs: int,
-    tries: int,
-    seed: int,
-    count: int,
-    replayed: tuple[str, Scenario] | None,
-) -> ClientSearch:
-    async with ClientFuzzer(client, ServedStage(revision), jobs=jobs, tries=tries) as fuzzer:
-        if replayed is not None:
-            return await fuzzer.replayed(*replayed)
-        if lists is not None:
-            version = (await fuzzer.introduction()).version
-            tell_of_no_use(lists, client.name, version)
-            fuzzer.known = load(client.name, version, lists, folder=CLIENT_FOLDER)
-        return await fuzzer.search(seed, range(count))
+class _News(SearchListener):
+    """Prints a line for each finding as it comes, and the finding when it was examined."""
+
+    def __init__(self, *, is_printed: bool) -> None:
+        self._is_printed = is_printed
+
+    def say(self, line: str) -> None:
+        """Print a line at once."""
+        if self._is_printed:
+            console().print(line, soft_wrap=True, highlight=False, markup=False)
+            sys.stdout.flush()
+
+    def violated(self, finding: ClientFinding) -> None:
+        """Print a line."""
+        self.say(violation_line(finding))
+
+    def examined(self, finding: ClientFinding) -> None:
+        """Print the finding with the acts that show it."""
+        for line in finding_lines(finding):
+            self.say(line)

@@ -54,8 +54,17 @@ def summary(search: ClientSearch) -> str:
         parts.append(f"{len(search.excused)} that the reference client shows, too")
     if search.broken:
         parts.append(f"{plural(search.broken, 'scenario')} broke off")
+    if search.is_cut_short:
+        parts.append("ended early")
     made = f"{search.introduction.client} {search.introduction.version}".strip()
     return f"{made}: {plural(search.scenarios, 'scenario')}; {', '.join(parts)}"
+
+
+def violation_line(finding: ClientFinding) -> str:
+    """Describe what a scenario just showed, in a line."""
+    result = finding.result
+    where = f"scenario {finding.number}"
+    return f"seen  {result.level.value}  {result.case.obligation} in {where}: {result.message}"
 
 
 def finding_lines(finding: ClientFinding) -> Iterator[str]:
@@ -81,6 +90,8 @@ def _outcome(finding: ClientFinding) -> Outcome:
 def _runs_text(finding: ClientFinding) -> str:
     if finding.known:
         return f"seen in scenario {finding.number}"
+    if not finding.runs:
+        return f"seen in scenario {finding.number}; not run again"
     shorter = (
         f"shrunk from {plural(len(finding.first.acts), 'act')} to {len(finding.smallest.acts)}"
     )
@@ -100,6 +111,7 @@ def search_json(search: ClientSearch, client: str, seed: int, revision: str) -> 
         "seed": seed,
         "scenarios": search.scenarios,
         "broken": search.broken,
+        "ended_early": search.is_cut_short,
         "verdict": verdict(search).value,
         "summary": summary(search),
         "findings": [

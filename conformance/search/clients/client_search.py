@@ -17,7 +17,9 @@ from __future__ import annotations
 import asyncio
 import itertools
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import re
+import time
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self, TypeVar
 
@@ -26,6 +28,7 @@ import msgspec
 from fencepost.conformance.cases.clients.provocation import Action, Provocation
 from fencepost.conformance.cases.clients.scenario import (
     InjectFaults,
+    Read,
     Scenario,
     ScenarioStep,
     Setting,
@@ -40,7 +43,6 @@ from fencepost.conformance.clients.driver import DriverPool
 from fencepost.conformance.clients.driver_programs import Client, find_client
 from fencepost.conformance.clients.scenario_run import ScenarioRun, assignor_in
 from fencepost.conformance.clients.stage import Stage
-from fencepost.conformance.runtime.event_loop import side_by_side
 from fencepost.conformance.search.findings.confirm import (
     CONFIRMATIONS,
     Finding,
@@ -76,9 +78,10 @@ from fencepost.properties.checking.shrinking import (
 from fencepost.properties.judging.known_failures import KnownFailure
 from fencepost.properties.judging.outcome import Outcome
 from fencepost.properties.requirements.driver_messages import Introduction
-from fencepost.properties.requirements.evidence import Evidence
+from fencepost.properties.requirements.evidence import FIND, LEAVE, MEMBER_APIS, Evidence
 from fencepost.properties.requirements.requirement import Verdict
 from fencepost.properties.requirements.requirements import REQUIREMENTS, judge
+from fencepost.properties.workers.processes import Stop
 from fencepost.traces.report.client_certificate import ClientCase, ClientResult
 
 R = TypeVar("R")
@@ -92,6 +95,13 @@ _OUTAGES_MS = (500, 1500)
 _LATE_MS = (200, 1000, 3000)
 _TROUBLES = (Action.LOSE, Action.CUT, Action.DELAY, Action.THROTTLE, Action.HOLD)
 
+_JOIN_MS = 1000
+"""Time in which a member that is told of a rebalance by a heartbeat has joined again."""
+
+_OF_RESTARTS = 0.25
+"""Part of the scenarios that are about restarts and leaders, for a library with static members."""
+
+_REBALANCE = "REBALANCE_IN_PROGRESS"
 _MOVING = ("NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS")
 _LOST = ("UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID")
 _ERRORS = {
@@ -138,16 +148,20 @@ def drawn(seed: int, number: int, introduction: Introduction) -> Scenario:
     if "auto-commit" in features and dice.random() < 0.5:
         draft.settings = Settings(auto_commit_ms=300)
     is_static = "static" in features
-    names = _NAMES[: dice.choice((1, 2, 2, 3))]
+    is_of_restarts = is_static and dice.random() < _OF_RESTARTS
+    names = _NAMES[: dice.choice((2, 3, 3) if is_of_restarts else (1, 2, 2, 3))]
     for name in names:
-        draft.instances[name] = f"i-{name}" if is_static and dice.random() < 0.85 else None
+        has_instance = is_static and (is_of_restarts or dice.random() < 0.85)
+        draft.instances[name] = f"i-{name}" if has_instance else None
     draft.acts.append(Produce())
     for name in names:
         draft.start(name)
     draft.settled(_BEGIN_MS, needed=True)
     for _ in range(dice.choice(_STEPS)):
-        steps = _possible(draft)
+        steps = _calm_steps(draft) if is_of_restarts else _possible(draft)
         dice.choices([step for step, _ in steps], [weight for _, weight in steps])[0](draft)
+        if is_of_restarts:
+            draft.settled(_END_MS)
     draft.acts.append(ClearFaults())
     draft.acts += [ResumePolling(name) for name in draft.running]
     draft.settled(_END_MS)
@@ -175,6 +189,7 @@ def _possible(draft: _Draft) -> Sequence[tuple[_Step, int]]:
         (_crash, 1),
         (_outage, 1),
         (_produce, 1),
+        (_read, 2),
         (_pause, 2),
         (_settle, 2),
         (_stop_polling, 1),
@@ -189,6 +204,21 @@ def _possible(draft: _Draft) -> Sequence[tuple[_Step, int]]:
         if _RIVAL not in draft.runs:
             steps.append((_rival, 1))
     return steps
+
+
+def _calm_steps(draft: _Draft) -> Sequence[tuple[_Step, int]]:
+    """List the steps of a scenario about restarts and leaders, in which nothing else goes wrong."""
+    steps: list[tuple[_Step, int]] = [(_restart, 5), (_crash, 2), (_join_again, 2), (_read, 1)]
+    if "manual-commit" in draft.features:
+        steps.append((_commit, 1))
+    return steps
+
+
+def _join_again(draft: _Draft) -> None:
+    """Make a member join again, as a rebalance does."""
+    again = Provocation("Heartbeat", Action.ERROR, _who(draft), code=_REBALANCE)
+    draft.acts.append(InjectFaults((again,)))
+    draft.acts.append(passed(_JOIN_MS))
 
 
 def _error(draft: _Draft) -> None:
@@ -252,6 +282,14 @@ def _produce(draft: _Draft) -> None:
     draft.acts.append(Produce())
 
 
+def _read(draft: _Draft) -> None:
+    """Append records, wait until one of the users has read some, and mostly commit them."""
+    name = draft.anyone()
+    draft.acts += [Produce(), Until(Read(name), _LEAST_MS)]
+    if "manual-commit" in draft.features and draft.dice.random() < 0.7:
+        draft.acts.append(Commit(name))
+
+
 def _commit(draft: _Draft) -> None:
     draft.acts.append(Commit(draft.anyone()))
 
@@ -272,6 +310,46 @@ def _pause(draft: _Draft) -> None:
 
 def _settle(draft: _Draft) -> None:
     draft.settled(_LEAST_MS)
+
+
+_HARMLESS = (Start, Close, Crash, Produce, Commit, ClearFaults, ResumePolling, Until)
+
+
+def is_calm(scenario: Scenario) -> bool:
+    """Tell if nothing goes wrong but restarts of static members and rebalances, one at a time.
+
+    The group is settled before each of them and after the last one.
+    """
+    is_settled = False
+    gone = ""
+    begun: set[str] = set()
+    for act in scenario.acts:
+        match act:
+            case Until(condition=Settled()):
+                is_settled = True
+            case Start(consumer=consumer, instance=instance):
+                if instance is None or (consumer in begun) != (consumer == gone):
+                    return False
+                begun.add(consumer)
+                gone, is_settled = "", False
+            case Close(consumer=name) | Crash(process=name):
+                if not is_settled:
+                    return False
+                gone, is_settled = name, False
+            case InjectFaults(provocations=provocations):
+                if not is_settled or not all(map(_asks_to_join, provocations)):
+                    return False
+                is_settled = False
+            case _:
+                if not isinstance(act, _HARMLESS):
+                    return False
+        if gone and not isinstance(act, Close | Crash):
+            return False
+    return is_settled
+
+
+def _asks_to_join(provocation: Provocation) -> bool:
+    return (provocation.api, provocation.code, provocation.until) == ("Heartbeat", _REBALANCE, 1)
 
 
 def makes_sense(scenario: Scenario) -> bool:
@@ -374,6 +452,12 @@ _CALM = {"poll-on", "relent", "produce"}
 JUDGED = tuple(name for name, row in REQUIREMENTS.items() if not row.needs_calm)
 """The obligations that any scenario is judged by."""
 
+CALM_AREAS = ("RESTART", "LEADER")
+CALM = tuple(
+    name for name, row in REQUIREMENTS.items() if row.needs_calm and row.area in CALM_AREAS
+)
+"""The obligations that a scenario is judged by in which nothing else goes wrong."""
+
 
 @dataclass(frozen=True, slots=True)
 class ClientFinding(Finding[Scenario, ClientResult, tuple[str, str]]):
@@ -387,7 +471,7 @@ class ClientSearch:
     """The result of a search.
 
     `broken`: the number of scenarios that broke off; `excused`: violations that the reference
-    client shows, too, as requirement and scenario.
+    client shows, too, as requirement and scenario.  `is_cut_short`: it was asked to end early.
     """
 
     introduction: Introduction
@@ -395,6 +479,17 @@ class ClientSearch:
     broken: int = 0
     findings: list[ClientFinding] = field(default_factory=list)
     excused: list[str] = field(default_factory=list)
+    is_cut_short: bool = False
+
+
+class SearchListener:
+    """A listener to the events of a search; what it doesn't define does nothing."""
+
+    def violated(self, finding: ClientFinding) -> None:
+        """Take what a scenario showed, before it is shrunk and confirmed."""
+
+    def examined(self, finding: ClientFinding) -> None:
+        """Take a finding in its last form."""
 
 
 class ClientFuzzer:
@@ -409,6 +504,7 @@ class ClientFuzzer:
         self._pools.setdefault(_REFERENCE, DriverPool(find_client(_REFERENCE)))
         self._client = client.name
         self._stage = stage
+        self._jobs = jobs
         self._places = asyncio.Semaphore(jobs)
         self._tries = tries
         self._runs = itertools.count(1)
@@ -429,29 +525,59 @@ class ClientFuzzer:
         await self._pools[self._client].give_back(driver, clean=True)
         return driver.introduction
 
-    async def search(self, seed: int, numbers: Iterable[int]) -> ClientSearch:
-        """Run the scenarios of these numbers, and look into what they show.
+    async def search(
+        self,
+        seed: int,
+        numbers: Iterable[int],
+        *,
+        stop: Stop | None = None,
+        seconds: float | None = None,
+        listener: SearchListener | None = None,
+    ) -> ClientSearch:
+        """Run the scenarios of these numbers, and look into what they show as it comes.
 
-        Raises TargetUnavailableError.
+        `stop`: ends all of it early; what was not examined by then is reported as it was seen.
+        `seconds`: no scenario is begun after that time.  Raises TargetUnavailableError.
         """
+        stop, listener = stop or Stop(), listener or SearchListener()
         introduction = await self.introduction()
         result = ClientSearch(introduction)
-        scenarios = {number: drawn(seed, number, introduction) for number in numbers}
-        ran = await side_by_side(
-            self._run(self._client, scenario) for scenario in scenarios.values()
-        )
-        first: dict[tuple[str, str], ClientFinding] = {}
-        for (number, scenario), evidence in zip(scenarios.items(), ran, strict=True):
-            result.scenarios += 1
-            result.broken += bool(evidence.broken)
-            for name, verdict in _violations(evidence):
-                finding = _finding(_result(name, verdict, scenario, evidence), scenario, number)
-                first.setdefault(finding.fingerprint, finding)
-        for finding in first.values():
-            if (examined := await self.examined(finding)) is None:
+        begun_s = time.monotonic()
+        waiting = iter(numbers)
+        fingerprints: set[tuple[str, str]] = set()
+
+        async def look_into(finding: ClientFinding) -> None:
+            done = await stop.cut(_as_list(self.examined(finding)))
+            if done == [None]:
                 result.excused.append(finding.result.case.id)
-            else:
-                result.findings.append(examined)
+                return
+            last = finding if done is None or done[0] is None else done[0]
+            result.findings.append(last)
+            listener.examined(last)
+
+        async def work() -> None:
+            for number in waiting:
+                if seconds is not None and time.monotonic() - begun_s >= seconds:
+                    return
+                scenario = drawn(seed, number, introduction)
+                evidence = await stop.cut(self._run(self._client, scenario))
+                if evidence is None:
+                    return
+                result.scenarios += 1
+                result.broken += bool(evidence.broken)
+                for name, verdict in _violations(evidence, scenario):
+                    failed = _result(name, verdict, scenario, evidence)
+                    finding = _finding(failed, scenario, number)
+                    if finding.fingerprint not in fingerprints:
+                        fingerprints.add(finding.fingerprint)
+                        listener.violated(finding)
+                        group.create_task(look_into(finding))
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(self._jobs):
+                group.create_task(work())
+        result.findings.sort(key=lambda finding: (finding.number, finding.fingerprint))
+        result.is_cut_short = stop.requested
         return result
 
     async def replayed(self, obligation: str, scenario: Scenario) -> ClientSearch:
@@ -516,7 +642,7 @@ class ClientFuzzer:
         results = []
         for _ in range(times):
             evidence = await self._run(self._client, scenario)
-            verdict = _violation(obligation, evidence)
+            verdict = _violation(obligation, evidence, scenario)
             results.append(_result(obligation, verdict, scenario, evidence) if verdict else None)
         return results
 
@@ -532,16 +658,29 @@ class ClientFuzzer:
             return await ScenarioRun(scenario, place, self._pools[client], label).run()
 
 
-def _violations(evidence: Evidence) -> list[tuple[str, Verdict]]:
-    verdicts = ((name, _violation(name, evidence)) for name in JUDGED)
+async def _as_list(work: Awaitable[R]) -> list[R]:
+    """Return the result in a list, so that no result is told from None."""
+    return [await work]
+
+
+def _violations(evidence: Evidence, scenario: Scenario) -> list[tuple[str, Verdict]]:
+    names = (*JUDGED, *CALM) if is_calm(scenario) else JUDGED
+    verdicts = ((name, _violation(name, evidence, scenario)) for name in names)
     return [(name, verdict) for name, verdict in verdicts if verdict is not None]
 
 
-def _violation(name: str, evidence: Evidence) -> Verdict | None:
-    """Judge a violation; None also where the judge waited during another action."""
+def _violation(name: str, evidence: Evidence, scenario: Scenario) -> Verdict | None:
+    """Judge a violation; None also where the judge waited during another action.
+
+    An obligation that needs a calm scenario is judged in such a one alone.
+    """
+    if name in CALM and not is_calm(scenario):
+        return None
     verdict = judge(name, evidence)
     if verdict.outcome is not Outcome.FAIL:
         return None
+    if name in CALM:
+        return verdict
     began_ms, ended_ms = verdict.waited or (0.0, 0.0)
     others = (act for act in evidence.actions if act.name not in _CALM)
     return None if any(began_ms < act.began_ms < ended_ms for act in others) else verdict
@@ -568,5 +707,14 @@ def _finding(result: ClientResult, scenario: Scenario, number: int) -> ClientFin
 
 
 def _is_listed(entry: KnownFailure, finding: ClientFinding) -> bool:
+    """Tell if a finding is a listed failure, by whichever request it shows."""
     obligation, observed = finding.fingerprint
-    return entry.rule == obligation and entry.shows_as(observed)
+    return entry.rule == obligation and _cause(entry.observed) == _cause(observed)
+
+
+def _cause(observed: str) -> str:
+    """Return a signature without the request that shows it, and without its version."""
+    return _REQUEST.sub("a request", observed)
+
+
+_REQUEST = re.compile(rf"\b(?:{'|'.join((*MEMBER_APIS, LEAVE, FIND))})\b(?: v\d+)?")

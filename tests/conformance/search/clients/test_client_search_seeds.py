@@ -25,21 +25,21 @@ LIBRARY = Introduction(
 )
 # fmt: off
 SCENARIOS = (
-    "75950459cea8", "f21abc1a9e3a", "dafb9fdda350", "802ffde00175", "6e7c17636beb",
-    "7b307efbf6b2", "8fdf9601631b", "557fd77fcf80", "95c43eef705a", "cebe9ab6e324",
-    "cb29c2e875ec", "458a283ddcb0", "7704a29651fc", "97480e09b2ed", "c78dd8891b99",
-    "b018dab3bd56", "d40b7d481b4a", "20f0368007dc", "863a5bfc06fd", "b7a8d112f77c",
+    "34861380d28c", "437427a0144b", "c46a4066154a", "391ebbe83467", "a6b04994d5ba",
+    "c5c49fba626d", "05fffdf8c211", "c381fb849988", "99530a485fde", "88e9cae06a95",
+    "80d3d0b02743", "efad12e371df", "a3c7da90ee01", "3dc856d5c1d8", "58f67cc3d278",
+    "02d3f84cc503", "321158b47a14", "37f4c0bdac76", "6824411d7b6e", "ceaaefe2865b",
 )
 SHRUNK = (
-    (1, ("InjectFaults", "Crash"), 28, "f07569297fd9", "a7b92c9c711e"),
-    (1, ("Commit", "Close"), 46, "795d3a7135ba", "019afeed145d"),
-    (1, ("Unsubscribe",), 15, "acddfa4d1fc2", "41cac0004d91"),
-    (2, ("InjectFaults", "Crash"), 26, "15834a4774d8", "4e6903802fb3"),
-    (2, ("Commit", "Close"), 30, "111397033594", "35c47633d92f"),
-    (2, ("Unsubscribe",), 17, "d5ecc7d125c5", "139a9aad3c84"),
-    (3, ("InjectFaults", "Crash"), 28, "075012103c05", "e56019b87cd2"),
+    (1, ("InjectFaults", "Crash"), 22, "ad16a802e421", "94f9981f8aab"),
+    (1, ("Commit", "Close"), 23, "5e75fffc0eca", "a7d5bcafbf3a"),
+    (1, ("Unsubscribe",), 17, "b844ed5eef6e", "13cec45eb330"),
+    (2, ("InjectFaults", "Crash"), 32, "578f283d8400", "e3db7a1a4317"),
+    (2, ("Commit", "Close"), 58, "fdf0fab4067c", "e633308ca249"),
+    (2, ("Unsubscribe",), 16, "7ba90f66ebe5", "00f8cd714e05"),
+    (3, ("InjectFaults", "Crash"), 23, "5e69f19c7c1c", "222591ba0a4f"),
     (3, ("Commit", "Close"), 25, "07021083ea75", "d637d46fe9c6"),
-    (3, ("Unsubscribe",), 15, "06afbfcf8b43", "024d61d0a4eb"),
+    (3, ("Unsubscribe",), 16, "0e3d979ac922", "1c2fd62f603a"),
 )
 # fmt: on
 
