@@ -100,7 +100,8 @@ def _moved(evidence: Evidence, before: ConsumerRun, run: ConsumerRun) -> Verdict
             f"{run.name} came back with JoinGroup v{own.version}",
             own.at_ms,
         )
-    wrong = has_partitions(evidence, run, run.began_ms, "after a restart")
+    until = None if run.ended_ms is None else run.ended_ms - CLOCK_MS
+    wrong = has_partitions(evidence, run, run.began_ms, "after a restart", until=until)
     if wrong is not HOLDS:
         return wrong
     old, new = evidence.syncs_of(before), evidence.syncs_of(run)

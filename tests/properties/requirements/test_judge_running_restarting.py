@@ -144,3 +144,17 @@ def test_all_members_one_after_the_other() -> None:
     wrong = [*right[:2], restart(*others[2], 0, member="d")]
     assert "other partitions" in judge(name, evidence(LEADER, *wrong)).observed
     assert judge(name, evidence(LEADER, *right[:2])).outcome is Outcome.UNKNOWN
+
+
+def test_a_member_that_is_restarted_again_had_its_partitions_until_then() -> None:
+    second = run("b", 2, instance="i-1", began=1200, ended=2000, how="closed")
+    third = run("b", 3, instance="i-1", began=2200)
+    story = [
+        *LEADER,
+        *restart(B[0], second, 1),
+        heartbeat(second, 1900, "m1'"),
+        revoked(second, 2005, 1),
+        third,
+        *settled(third, 2300, 1, member="m1''", leader="l1"),
+    ]
+    assert judge("CLIENT-RESTART-FOLLOWER", evidence(story)).outcome is Outcome.PASS
