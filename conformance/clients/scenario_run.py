@@ -617,7 +617,7 @@ class ScenarioRun:
         if self._is_behind and isinstance(act.condition, CaughtUp):
             within_ms = _BEHIND_MS
         while not is_met(act.condition, self.timeline.evidence(), self._since, began):
-            if self.timeline.now_ms() - began > within_ms:
+            if self.timeline.now_ms() - began > within_ms + self._stalled_ms(act, began):
                 seconds = within_ms / 1000
                 reason = f"{missing(act.condition)} within {seconds:g} s"
                 self.timeline.unmet.append((began, reason))
@@ -629,6 +629,13 @@ class ScenarioRun:
             await asyncio.sleep(_POLL_S)
         # Clocks are a bit apart, and the next action must not seem to come before this event.
         await asyncio.sleep(4 * CLOCK_MS / 1000)
+
+    def _stalled_ms(self, act: Until, began: float) -> float:
+        """Return the time that a wait is prolonged, since the machine was slow meanwhile."""
+        if not isinstance(act.condition, CaughtUp):
+            return 0.0
+        stalls = self.timeline.evidence().stalls
+        return sum(ms for at_ms, ms in stalls if at_ms + ms >= began)
 
     def _refuse_broken(self) -> None:
         for driver in self._drivers.values():

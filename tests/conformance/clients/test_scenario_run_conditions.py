@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from support.client_story import (
     TOPIC,
+    action,
     assigned,
     evidence,
     heartbeat,
@@ -10,6 +11,7 @@ from support.client_story import (
     read,
     run,
     settled,
+    sync,
     told,
 )
 
@@ -18,6 +20,7 @@ from fencepost.conformance.cases.clients.scenario import (
     AnyCondition,
     Assigned,
     Calls,
+    CaughtUp,
     ErrorReported,
     Parked,
     Passed,
@@ -31,6 +34,7 @@ from fencepost.model.messages.errors import Error as Code
 A = run()
 B = run("b", instance="i-2")
 STABLE = [A, *settled(A, 10, 0, 1)]
+ASSIGNED = [A, join(A, 10), sync(A, 20, gets=(0,)), action("produce", at=50, count=1, partitions=1)]
 FENCED = heartbeat(A, 300, error=Code.FENCED_INSTANCE_ID)
 
 
@@ -53,6 +57,11 @@ FENCED = heartbeat(A, 300, error=Code.FENCED_INSTANCE_ID)
             evidence(STABLE, told(A, 5, "X")),
         ),
         (Read("a"), evidence(STABLE, read(A, 50)), evidence(STABLE)),
+        (
+            CaughtUp(("a",)),
+            evidence(ASSIGNED, read(A, 90)),
+            evidence(ASSIGNED),
+        ),
         (Passed(500), evidence(end=600), evidence(end=400)),
     ],
 )

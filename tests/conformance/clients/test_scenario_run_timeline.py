@@ -12,7 +12,7 @@ from fencepost.conformance.clients.driver import Driver, DriverEvent
 from fencepost.conformance.clients.scenario_run import Timeline
 from fencepost.conformance.runtime.lag_meter import LagMeter, Samples
 from fencepost.conformance.serve.broker_history import History, KeptBody, RecordedExchange
-from fencepost.model.messages.messages import HeartbeatResponse
+from fencepost.model.messages.messages import HeartbeatResponse, OffsetCommitRequest
 from fencepost.properties.requirements.driver_messages import Assigned
 
 A = run()
@@ -98,7 +98,7 @@ def test_who_commits_in_a_later_version_is_read() -> None:
             "generationIdOrMemberEpoch": 3,
             "memberId": "m1",
             "groupInstanceId": "i-1",
-            "topics": [],
+            "topics": [{"partitions": [{"partitionIndex": 1, "committedOffset": 7}]}],
         }
     )
     one.answered_ms = 11
@@ -106,6 +106,10 @@ def test_who_commits_in_a_later_version_is_read() -> None:
     one.answer_body = KeptBody.of({"topics": [{"partitions": partitions}]})
     call = timeline(one).evidence().calls[0]
     assert (call.member_id, call.instance, call.generation, call.error) == ("m1", "i-1", 3, 82)
+    assert isinstance(call.request, OffsetCommitRequest)
+    (topic,) = call.request.topics
+    assert topic.name == TOPIC
+    assert [(p.partition_index, p.committed_offset) for p in topic.partitions] == [(1, 7)]
 
 
 def test_the_drivers_clock_is_mapped_by_what_came_quickest() -> None:
