@@ -345,6 +345,8 @@ def _at_end(row: Report | None) -> dict[str, Any]:
         facts["strategy"] = _strategy(row["assignors"])
     if row.get("library"):
         facts["library"] = row["library"]
+    if row.get("most_members"):
+        facts["members"] = row["most_members"]
     return facts
 
 

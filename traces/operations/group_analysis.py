@@ -259,9 +259,8 @@ class GroupAnalysis:
         self._failovers.end()
         self._deployments.close(now_ms)
         row = (self.group, static, dynamic, since_ms, *settings, self._kind.kind, self._empty.open)
-        self._emit(
-            MembersLeft(*row, self._began_ms, self._rebalances.began_before, self._kind.library)
-        )
+        of_clients = self._kind.library, self._roster.size.most
+        self._emit(MembersLeft(*row, self._began_ms, self._rebalances.began_before, *of_clients))
 
     def _add_rebalance(self, judged: JudgedRebalance) -> None:
         """Emit a rebalance, and the restart that it shows."""
@@ -514,6 +513,7 @@ class GroupAnalysis:
             round_.listed = len(ids)
         self._roster.complete = True
         self._deployments.note_size(len(ids))
+        self._roster.size.begin(len(ids), len(ids))
         current = round_ is self._rebalances.current
         for member in list(self._roster.members.values()) if current else ():
             late = member.from_ms > round_.completed_ms
@@ -560,6 +560,7 @@ class GroupAnalysis:
         round_ = self._rebalances.begin(*begun, known=known, is_new=True)
         self._count = round_.listed = event.members
         self._deployments.note_size(event.members or 0)
+        self._roster.size.begin(event.members, len(self._roster.members))
         if not event.names_all and (event.members is None or not self._roster.complete):
             self._rebalances.unnamed.append(event.at_ms)
         elif self._roster.complete and event.members is not None:
@@ -574,6 +575,7 @@ class GroupAnalysis:
         last = self._rebalances.last_gone
         self._rebalances.empty(event.at_ms, event.place, size, known=known)
         self._empty.begin(event.at_ms, event.place, last)
+        self._roster.note_empty(names_gone=event.names_gone)
         self._clear()
 
     def _clear(self) -> None:
@@ -582,8 +584,7 @@ class GroupAnalysis:
         self._unseen.clear()
         for member in list(self._roster.members.values()):
             self._remove(member, End.UNKNOWN, None)
-        self._count, self._assigned, self._start.at_ms = 0, None, None
-        self._roster.complete = True
+        self._count, self._assigned, self._start.at_ms, self._roster.complete = 0, None, None, True
 
     # Ends
 
@@ -695,6 +696,7 @@ class GroupAnalysis:
         self._pending.use(event.member_id)
         gone = self._gone_before_load(event.member_id)
         if gone is None:
+            self._roster.note_end(event.member_id)
             member = self._known(event.member_id, event, None, event.process)
             if self._are_all_static and not member.begins and member.instance_id is None:
                 member.become_static(event.process.client_id)
@@ -753,6 +755,7 @@ class GroupAnalysis:
         if self._pending.use(event.member_id) is not None:
             return
         self._take_back(event)
+        self._roster.note_end(event.member_id)
         place, is_first = event.place, event.member_id not in self._roster.members
         process = event.process or event.by or Process("", "")
         member = self._known(event.member_id, event, event.instance_id, process)

@@ -249,4 +249,6 @@ class Deleted(GroupEvent):
 
 @dataclass(frozen=True, slots=True)
 class Emptied(GroupEvent):
-    """The group has no member any more."""
+    """The group has no member any more; `names_gone`: the source names each member that goes."""
+
+    names_gone: bool = False

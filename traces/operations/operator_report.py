@@ -69,7 +69,8 @@ class GroupFigures:
     with a rebalance; `pending`: member ids that were handed out and not used; `empty`: the time
     without a member that lasts until the end; `emptied`, `empty_ms`: the number of those that ended
     before, and how long they were together; `began_rebalancing`: the log begins in a rebalance;
-    `library`: of its clients, "" where it is unknown.
+    `library`: of its clients, "" where it is unknown; `most_members`: the most in a generation,
+    None where it isn't certain.
     """
 
     causes: Counter[Cause] = field(default_factory=Counter)
@@ -103,6 +104,7 @@ class GroupFigures:
     empty_ms: int = 0
     began_rebalancing: bool = False
     library: str = ""
+    most_members: int | None = None
 
     @property
     def known_ms(self) -> int | None:
@@ -157,6 +159,7 @@ class GroupFigures:
                 self.session_ms, self.assignors = row.session_ms, row.assignors
                 self.kind, self.empty, self.library = row.kind, row.empty, row.library
                 self.began_rebalancing = self.began_rebalancing or row.began_rebalancing
+                self.most_members = max(self.most_members or 0, row.most_members or 0) or None
             case EmptySpan():
                 self.emptied += 1
                 self.empty_ms += row.lasted_ms

@@ -471,7 +471,7 @@ class MembersLeft(RowPart, frozen=True):
     `kind`: of its members; `empty`: the time since which it has none; `began_ms`: time of the first
     event in the log, or since the group ended before; `began_rebalancing`: the log begins in a
     rebalance; `library`: the client library of all members that show it, "" where none does, or
-    they differ.
+    they differ; `most_members`: the most that it had in a generation, None where it isn't certain.
     """
 
     group: str
@@ -485,6 +485,7 @@ class MembersLeft(RowPart, frozen=True):
     began_ms: int | None = None
     began_rebalancing: bool = False
     library: str = ""
+    most_members: int | None = None
 
 
 Row = (

@@ -546,7 +546,7 @@ class GroupAtEnd(Document, frozen=True):
     members, as far as the log shows it; `last_expired_ms`: time at which its last member expired,
     or was removed since it was not polled, if none came since.  `began_rebalancing`: the log begins
     in a rebalance, which is not counted; `library`: its client library, "" where the log doesn't
-    show it.
+    show it.  `most_members`: the most that it had in a generation, null where that isn't certain.
     """
 
     group: str
@@ -559,6 +559,7 @@ class GroupAtEnd(Document, frozen=True):
     last_expired_ms: int | UnsetType | None = UNSET
     library: str | UnsetType = UNSET
     began_rebalancing: bool | UnsetType = UNSET
+    most_members: Count | UnsetType | None = UNSET
 
 
 class HourCount(Document, frozen=True):
@@ -654,6 +655,7 @@ def operator_json(report: OperatorReport) -> dict[str, Any]:
                 last_expired_ms=None if f.lost is None else f.lost.from_ms,
                 began_rebalancing=f.began_rebalancing,
                 library=f.library,
+                most_members=f.most_members,
             )
             for group, f in groups
         ),

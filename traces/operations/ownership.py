@@ -119,12 +119,63 @@ class LogMember:
 
 
 @dataclass(slots=True)
+class MemberCount:
+    """The greatest number of members that a group had in a generation.
+
+    A source that doesn't count them may not name those that join while a rebalance runs, until they
+    go.  Then the number is certain only for a group that is followed from its first member to its
+    last one, with a line for each that goes.
+    """
+
+    _most: int = 0
+    _named: int = 0
+    """Greatest number of members of a generation that lines before it name."""
+    _late: int = 0
+    """Number of members that no line names before they go."""
+    _gone: int = 0
+    """Number of members that went since the last generation began."""
+    _is_open: bool = False
+    """True if a generation began, without a count, since the group had no member."""
+    _is_certain: bool = True
+
+    @property
+    def most(self) -> int | None:
+        """The number; None where it isn't certain, or no generation began."""
+        return self._most or None if self._is_certain and not self._is_open else None
+
+    def begin(self, counted: int | None, named: int) -> None:
+        """Note a generation: its members as the source counts them, and those that lines name."""
+        self._most = max(self._most, counted or 0)
+        self._is_open = self._is_open or counted is None
+        self._named, self._gone = max(self._named, named), 0
+
+    def note_end(self, *, is_late: bool) -> None:
+        """Note that a member went; `is_late`: no line named it before."""
+        self._late += is_late
+        self._gone += 1
+
+    def empty(self, left: int, *, is_whole: bool) -> None:
+        """Note that the group is empty.
+
+        `left`: number of named members without a line about their end; `is_whole`: the source has
+        the group's life since its first member, and a line for each that goes.
+        """
+        if self._is_open:
+            least, greatest = max(self._named, self._gone), self._named + self._late
+            self._is_certain = self._is_certain and is_whole and not left and least == greatest
+            self._most = max(self._most, least)
+        self._named = self._late = self._gone = 0
+        self._is_open = False
+
+
+@dataclass(slots=True)
 class Roster:
     """The members of a group."""
 
     members: dict[str, LogMember] = field(default_factory=dict)
     instances: dict[str, str] = field(default_factory=dict)
     complete: bool = False
+    size: MemberCount = field(default_factory=MemberCount)
 
     def holder(self, instance_id: str | None) -> LogMember | None:
         """Return the member that holds an instance id."""
@@ -144,6 +195,14 @@ class Roster:
         holder.process = Process(member_id, "")
         self.add(holder)
         return holder
+
+    def note_end(self, member_id: str) -> None:
+        """Note that a member goes, which may not be known yet."""
+        self.size.note_end(is_late=member_id not in self.members)
+
+    def note_empty(self, *, names_gone: bool) -> None:
+        """Note that the group has no member; `names_gone`: the source names each that went."""
+        self.size.empty(len(self.members), is_whole=self.complete and names_gone)
 
     def settings(self) -> tuple[int | None, tuple[str, ...]]:
         """Return the longest session timeout of the members, and the assignors that all offer."""

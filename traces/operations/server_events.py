@@ -95,6 +95,8 @@ class ServerEvents:
         3.2) that it removed; None: none caused it."""
         self._names_joins = False
         """True if this release logs the ids of dynamic members that join."""
+        self._names_gone = False
+        """True if this release logs each member that leaves."""
 
     def take(self, message: CoordinatorEvent) -> Iterator[GroupEvent]:
         """Take the next message; yield the events that it completes.
@@ -105,6 +107,7 @@ class ServerEvents:
         """
         if message.kind is MessageKind.LEFT:
             self._leaving.append(message)
+            self._names_gone = True
             return
         is_empty = message.kind is MessageKind.EMPTY and self._named is not None
         if is_empty and self._emptied is None:
@@ -146,7 +149,7 @@ class ServerEvents:
                 yield _assigned(message)
             case MessageKind.EMPTY:
                 self._named = None
-                yield Emptied(*at)
+                yield Emptied(*at, self._names_gone)
             case MessageKind.NAMED:
                 self._names_joins = True
                 yield Named(*at, member_id, process)

@@ -146,8 +146,8 @@ class Lane:
 class TimeLine:
     """The log; `lanes`: the groups with the most events, `count`: of all that have any.
 
-    `from_ms`, `span_ms`: its begin and length; `kept`, `rebalances`: number of rebalances that are
-    drawn, and of all.
+    `from_ms`, `span_ms`: its begin and length; `left_out`: the sentence about events that are not
+    drawn, since there are too many, "" if all are.
     """
 
     from_ms: int
@@ -156,8 +156,7 @@ class TimeLine:
     overall: Lane
     lanes: tuple[Lane, ...]
     count: int
-    kept: int
-    rebalances: int
+    left_out: str
 
     @property
     def step_ms(self) -> int:
@@ -281,9 +280,22 @@ def time_line(report: OperatorReport, links: Mapping[str, str]) -> TimeLine | No
         _lane("", 0, everything, columns, {}, {}),
         tuple(lanes),
         len(groups),
-        len(everything.rebalances),
-        report.rebalances.count,
+        _left_out(report),
     )
+
+
+def _left_out(report: OperatorReport) -> str:
+    tables = (
+        (report.rebalances, "rebalances"),
+        (report.expirations, "members that expired"),
+        (report.life_lines, "life lines of instance ids, with their takeovers"),
+    )
+    parts = [
+        f"the first {len(rows):,} of {kept.count:,} {word}"
+        for kept, word in tables
+        if kept.count > len(rows := kept.rows)
+    ]
+    return f"Drawn are {'; '.join(parts)}. The figures above count all." if parts else ""
 
 
 def _lane(

@@ -177,6 +177,11 @@ def test_what_a_log_without_restarts_shows_is_said_in_the_audit_s_words(
     assert "--restart-s" in text
 
 
+def test_members_are_those_that_were_there_at_a_time() -> None:
+    assert log_of("50", "emails").facts["members"] == 2
+    assert log_of("40c").facts["members"] == 4
+
+
 def test_connect_workers_get_no_advice_for_consumers() -> None:
     with pytest.raises(AdviceError, match=r"scheduled\.rebalance\.max\.delay\.ms .* up to 49\.2 s"):
         log_of("42")

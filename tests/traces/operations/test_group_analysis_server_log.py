@@ -250,6 +250,32 @@ def test_one_process_whose_joins_are_named_sometimes_is_no_deployment(tmp_path: 
     assert not old_words(tmp_path, *texts).deployments.rows
 
 
+@pytest.mark.parametrize(
+    ("generation", "is_logged", "others", "most"),
+    [
+        (0, True, 2, 3),
+        (0, True, 0, 1),
+        (0, False, 2, None),  # who left without a line?
+        (3, True, 2, None),  # who was there before?
+    ],
+)
+def test_members_at_a_time_are_counted_where_the_log_shows_all_that_go(
+    tmp_path: Path, generation: int, is_logged: bool, others: int, most: int | None
+) -> None:
+    """A recording of Kafka 2.4.1: three that join at once are one named member."""
+    first, *unnamed = (f"pod-{n}-{UUID.format(n)}" for n in range(others + 1))
+    said = f"Adding new member {first} with group instanceid None"
+    gone = "Member[group.instance.id None, member.id {}] in group g has left, removing it from the"
+    stabilized = f"Stabilized group g generation {generation + 1} (__consumer_offsets-0)"
+    texts = [old_preparing(generation, said), stabilized]
+    leave = old_preparing(generation + 1, f"removing member {first} on LeaveGroup")
+    left_lines = [f"{gone.format(member)} group" for member in unnamed]
+    texts += [f"{gone.format(first)} group", leave, *left_lines] if is_logged else [leave]
+    texts.append(f"Group g with generation {generation + 2} is now empty (__consumer_offsets-0)")
+    (end,) = operator_json(old_words(tmp_path, *texts))["at_end"]
+    assert end["most_members"] == most
+
+
 @pytest.mark.parametrize("shared", [False, True])
 def test_a_process_that_goes_and_is_not_known_came_back_without_its_name(
     tmp_path: Path, shared: bool
@@ -334,6 +360,7 @@ def test_how_a_group_is_at_the_end_of_the_log_is_told(tmp_path: Path) -> None:
             "last_expired_ms": None,
             "library": "",
             "began_rebalancing": False,
+            "most_members": 2,
         }
     ]
     assert "Without a member at the end of the log: 'g'." in "\n".join(operator_summary(empty))

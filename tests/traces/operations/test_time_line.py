@@ -86,7 +86,8 @@ def test_members_that_expired_and_takeovers_are_marks_with_their_number() -> Non
 def test_nothing_of_a_busy_log_is_lost_and_nothing_overlaps(groups: int, rebalances: int) -> None:
     report = many(groups, rebalances)
     line = drawn(report)
-    assert (line.count, line.kept, len(line.lanes)) == (groups, rebalances, groups)
+    assert (line.count, line.overall.rebalances, len(line.lanes)) == (groups, rebalances, groups)
+    assert not line.left_out
     assert sum(lane.rebalances for lane in line.lanes) == line.overall.rebalances == rebalances
     assert sum(lane.expired for lane in line.lanes) == report.expirations.count > 0
     taken = sum(figures.replaced for figures in report.figures.values())
@@ -174,6 +175,17 @@ def test_a_page_with_little_room_has_a_rebalance_for_each_column_first() -> None
     line = time_line(report, {row.place: row.place for row in most})
     assert line is not None
     assert all(column.link for lane in line.lanes for column in lane.wide)
+
+
+def test_of_more_events_than_are_kept_the_line_says_how_many_it_has() -> None:
+    report = busy_report(20, 500)
+    for kept, most in ((report.rebalances, 400), (report.expirations, 3)):
+        assert kept.count > most
+        kept.most = most
+    assert drawn(report).left_out == (
+        f"Drawn are the first 400 of {report.rebalances.count:,} rebalances; the first 3 of "
+        f"{report.expirations.count:,} members that expired. The figures above count all."
+    )
 
 
 def test_a_log_without_events_has_no_line() -> None:
