@@ -56,7 +56,7 @@ HELLO_S = 10.0
 CLOSE_MORE_S = 5.0
 """Seconds that a close may take beyond its timeout."""
 
-START_S = 60.0
+START_S = 180.0
 """Seconds that a program may take until its first answer: enough for a virtual machine on a busy
 host."""
 

@@ -38,7 +38,9 @@ from fencepost.properties.mutants.client_mutants import find_client_mutant
 
 SOURCES = Path(__file__).with_name("drivers")
 _PACKAGE = "fencepost.conformance.clients.drivers"
-_BUILD_S = 600.0
+_BUILD_S = 1800.0
+"""Limit of a build: librdkafka is compiled in some minutes, on a busy machine in many."""
+_C_COMPILER = "install a C and C++ compiler (Debian: build-essential)"
 _JAVA_NEEDS = (
     "com.fasterxml.jackson.core:jackson-databind:2.19.0",
     "org.slf4j:slf4j-simple:1.7.36",
@@ -74,13 +76,15 @@ class Client:
 
 async def python_program(package: str, version: str) -> Program:
     """Build the driver of a Python library, in a virtual environment of its own."""
-    constraints = SOURCES / "constraints.txt"
+    names = ("constraints.txt", f"constraints-{package}.txt")
+    constraints = [SOURCES / name for name in names if (SOURCES / name).is_file()]
     sources = sorted(SOURCES.glob("*.py"))
 
     async def install(folder: Path) -> None:
         await run_tool([sys.executable, "-m", "venv", str(folder)], _BUILD_S, folder)
         pip = [str(folder / "bin" / "python"), "-m", "pip", "--disable-pip-version-check"]
-        command = [*pip, "install", "-q", "-c", str(constraints), f"{package}=={version}"]
+        limits = [word for file in constraints for word in ("-c", str(file))]
+        command = [*pip, "install", "-q", *limits, f"{package}=={version}"]
         await run_tool(command, _BUILD_S, folder)
 
     async def copy(folder: Path) -> None:
@@ -89,7 +93,7 @@ async def python_program(package: str, version: str) -> Program:
         _copy(sources, at)
 
     python = "py{}.{}".format(*sys.version_info[:2])
-    library = await _cached(f"{package}-{version}-{python}", [constraints], install)
+    library = await _cached(f"{package}-{version}-{python}", constraints, install)
     drivers = await _cached("python-drivers", sources, copy)
     module = f"{_PACKAGE}.{package.replace('-', '_')}_driver"
     argv = (str(library / "bin" / "python"), "-P", "-m", module)
@@ -139,7 +143,7 @@ async def go_program(name: str, module: str, version: str, *, cgo: bool = False)
     async def build(folder: Path) -> None:
         go = find_tool("go", "install Go 1.26 or later (Debian: golang)")
         if cgo:
-            find_tool("gcc", "install a C compiler (Debian: gcc and libc6-dev)")
+            find_tool("gcc", _C_COMPILER)
         _copy(sources, folder)
         env = {
             "GOTOOLCHAIN": "local",
@@ -174,8 +178,13 @@ async def _leave_out(
             (folder / source.name).unlink()
 
 
-async def node_program(name: str, package: str, version: str) -> Program:
-    """Build the driver of a library for Node.js.  `package`: its name in the registry."""
+async def node_program(
+    name: str, package: str, version: str, *, native: Mapping[str, str] | None = None
+) -> Program:
+    """Build the driver of a library for Node.js.  `package`: its name in the registry.
+
+    `native`: variables for the build of its parts in C, None: it has none.
+    """
     home = SOURCES / "node" / name
     sources = [SOURCES / "node" / "user.mjs"]
     sources += [home / file for file in ("main.mjs", "package.json", "package-lock.json")]
@@ -187,6 +196,9 @@ async def node_program(name: str, package: str, version: str) -> Program:
         locked = f'"{package}": "{version}"' in (home / "package.json").read_text("utf-8")
         command = ["ci"] if locked else ["install", "--save-exact", f"{package}@{version}"]
         await run_tool([npm, *command, *quiet], _BUILD_S, folder)
+        if native is not None:
+            find_tool("g++", _C_COMPILER)
+            await run_tool([npm, "rebuild", "--loglevel=error"], _BUILD_S, folder, native)
 
     folder = await _cached(f"{name}-{version}", sources, build)
     # A library may need a newer Node.js than many machines have: its lock brings it along.
@@ -214,7 +226,8 @@ def _copy(sources: list[Path], folder: Path) -> None:
 FORMS = (
     "java[:VERSION], confluent-kafka[:VERSION], kafka-python[:VERSION], aiokafka[:VERSION], "
     "franz-go[:VERSION], sarama[:VERSION], kafka-go[:VERSION], confluent-kafka-go[:VERSION], "
-    "kafkajs[:VERSION], platformatic[:VERSION], reference, mutant:NAME, exec:COMMAND"
+    "kafkajs[:VERSION], platformatic[:VERSION], confluent-kafka-javascript[:VERSION], "
+    "reference, mutant:NAME, exec:COMMAND"
 )
 _VERSION = re.compile(r"\d[\w.+-]*", re.ASCII)
 _OWN = (sys.executable, "-P", "-m", "fencepost.conformance.clients.reference_driver")
@@ -254,6 +267,15 @@ LIBRARIES = {
     "kafkajs": Library(("2.2.4",), partial(node_program, "kafkajs", "kafkajs")),
     "platformatic": Library(
         ("2.12.1",), partial(node_program, "platformatic", "@platformatic/kafka")
+    ),
+    "confluent-kafka-javascript": Library(
+        ("1.10.1",),
+        partial(
+            node_program,
+            "confluent-kafka-javascript",
+            "@confluentinc/kafka-javascript",
+            native={"CKJS_LINKING": "dynamic"},
+        ),
     ),
 }
 _OTHERS = ("reference", "mutant:NAME", "exec:COMMAND")

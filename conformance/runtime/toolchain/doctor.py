@@ -99,7 +99,7 @@ def _newer_python() -> str:
 
 
 def _gcc() -> str:
-    return find_tool("gcc", "install a C compiler (Debian: gcc and libc6-dev)")
+    return find_tool("gcc", "install a C and C++ compiler (Debian: build-essential)")
 
 
 def _javac() -> str:
@@ -154,7 +154,7 @@ CHECKS = (
     Check("java", "kafka:VERSION, tests on brokers, Spark", _java),
     Check("maven", "kafka:VERSION, its first start", _maven),
     Check("go", "kfake, seaweedfs, clients for Go such as franz-go, their first start", _go),
-    Check("gcc", "the client confluent-kafka-go, its first start", _gcc),
+    Check("gcc", "clients with librdkafka for Go and Node.js, their first start", _gcc),
     Check("cargo", "rivine, its first start", _cargo),
     Check("python 3.12", "nafka", _newer_python),
     Check("javac", "the client java, its first start", _javac),

@@ -25,6 +25,7 @@ const closing = 100 * time.Millisecond
 type franz struct {
 	user
 	client *kgo.Client
+	topics []string
 	gate   *gate
 	busy   *gate // closed while the user works: a handler of revoked partitions doesn't return
 	ended  chan struct{}
@@ -72,6 +73,7 @@ func (f *franz) start(c command) (err error) {
 		opts = append(opts, kgo.MetadataMaxAge(milliseconds(*c.Age)), kgo.MetadataMinAge(milliseconds(*c.Age/2)))
 	}
 	f.commitsOnRevoke = c.OnRevoke
+	f.topics = c.Topics
 	if f.client, err = kgo.NewClient(opts...); err == nil {
 		go f.poll()
 	}
@@ -144,19 +146,31 @@ func (f *franz) commit() error { return f.client.CommitUncommittedOffsets(contex
 
 func (f *franz) subscribe(topics []string) error {
 	var others []string
-	for _, topic := range f.client.GetConsumeTopics() {
+	for _, topic := range f.topics {
 		if !slices.Contains(topics, topic) {
 			others = append(others, topic)
 		}
 	}
-	f.client.PurgeTopicsFromConsuming(others...)
+	f.purge(others)
 	f.client.AddConsumeTopics(topics...)
+	f.topics = topics
 	return nil
 }
 
 func (f *franz) unsubscribe() error {
-	f.client.PurgeTopicsFromConsuming(f.client.GetConsumeTopics()...)
+	f.purge(f.topics)
+	f.topics = nil
 	return nil
+}
+
+// purge gives up topics; old releases do so for producing, too.
+func (f *franz) purge(topics []string) {
+	consumer, ok := any(f.client).(interface{ PurgeTopicsFromConsuming(...string) })
+	if ok {
+		consumer.PurgeTopicsFromConsuming(topics...)
+	} else {
+		f.client.PurgeTopicsFromClient(topics...)
+	}
 }
 
 func (f *franz) close(command) error {
