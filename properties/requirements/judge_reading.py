@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from fencepost.model.messages.errors import Error as Code
 from fencepost.model.messages.messages import (
@@ -202,16 +203,18 @@ def _unread(evidence: Evidence, tenure: _Tenure) -> tuple[float, int] | None:
     return next(rows, None)
 
 
-def _undisturbed_ms(evidence: Evidence, tenure: _Tenure) -> float:
-    """Return since when nothing was done and nothing went wrong in a tenure."""
-    since, until = tenure.since_ms, tenure.until_ms
-    times = [since]
+def _quiet_times(
+    evidence: Evidence, tenure: _Tenure, since: float
+) -> Iterator[tuple[float, float]]:
+    """Yield the times of a tenure in which nothing was done and nothing went wrong."""
+    until = tenure.until_ms
+    times = [since, until]
     times += [a.ended_ms for a in evidence.actions if a.name not in _PEACEFUL]
     for call in evidence.of(tenure.run):
         if call.fault:
             is_held = call.fault == "delay" and call.answered_ms is None
             times.append(until if is_held else call.end_ms)
-    return max(at_ms for at_ms in times if at_ms <= until)
+    yield from pairwise(sorted(at_ms for at_ms in times if since <= at_ms <= until))
 
 
 def _stalled_ms(evidence: Evidence, since: float, until: float) -> float:
@@ -228,9 +231,12 @@ def _reads_assigned(evidence: Evidence) -> Iterator[Verdict]:
                     yield HOLDS
                 continue
             at_ms, offset = unread
-            begun = max(at_ms, _undisturbed_ms(evidence, tenure))
-            if begun + _LIMIT_MS + _stalled_ms(evidence, begun, until) > until:
+            times = _quiet_times(evidence, tenure, max(at_ms, since))
+            if not any(
+                begun + _LIMIT_MS + _stalled_ms(evidence, begun, end) <= end for begun, end in times
+            ):
                 continue
+            begun = max(at_ms, since)
             topic, number = partition
             how = "further records" if _delivered(evidence, run, partition) else "any record"
             yield violated(

@@ -76,7 +76,7 @@ def test_what_was_kept_is_read_after_a_rebalance() -> None:
         heartbeat(A, 6000, error=Code.FENCED_INSTANCE_ID),
         action("stop-polling", A, 6000),
         action("unsubscribe", A, 6000),
-        action("move", at=19_000),
+        action("move", at=12_500),
         action("commit", A, 6000),
     ],
     ids=lambda piece: f"{getattr(piece, 'api', '')}{getattr(piece, 'name', '')}",
