@@ -109,7 +109,7 @@ def certify_client_command(
     the requests that it sends and by what its user sees, never by its logs.
 
     CLIENT is java:VERSION, confluent-kafka, kafka-python, aiokafka, franz-go, sarama, kafka-go,
-    confluent-kafka-go, kafkajs, platformatic, confluent-kafka-javascript (each with
+    confluent-kafka-go, kafkajs, platformatic, confluent-kafka-javascript, rdkafka-rust (each with
     :VERSION, if you like), reference, mutant:NAME, or exec:COMMAND, a driver of your own.
     """
     if keeps_traces and report is None:

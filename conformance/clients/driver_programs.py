@@ -178,6 +178,30 @@ async def _leave_out(
             (folder / source.name).unlink()
 
 
+async def rust_program(name: str, crate: str, version: str) -> Program:
+    """Build the driver of a Rust library.  `crate`: its name in the registry."""
+    home = SOURCES / "rust" / name
+    manifest, main = home / "Cargo.toml", home / "src" / "main.rs"
+
+    async def build(folder: Path) -> None:
+        cargo = find_tool("cargo", "install Rust 1.85 or later")
+        find_tool("gcc", _C_COMPILER)
+        (folder / "src").mkdir()
+        _copy([main], folder / "src")
+        text = manifest.read_text("utf-8")
+        other = re.sub(
+            rf'{crate} = {{ version = "=[^"]+"', f'{crate} = {{ version = "={version}"', text
+        )
+        (folder / manifest.name).write_text(other, "utf-8")
+        env = {"LIBRARY_VERSION": version, "CARGO_TARGET_DIR": str(folder / "target")}
+        await run_tool([cargo, "build", "-q"], _BUILD_S, folder, env)
+        shutil.move(folder / "target" / "debug" / "driver", folder / "driver")
+        shutil.rmtree(folder / "target")
+
+    folder = await _cached(f"{name}-{version}", [manifest, main], build)
+    return Program((str(folder / "driver"),))
+
+
 async def node_program(
     name: str, package: str, version: str, *, native: Mapping[str, str] | None = None
 ) -> Program:
@@ -227,7 +251,7 @@ FORMS = (
     "java[:VERSION], confluent-kafka[:VERSION], kafka-python[:VERSION], aiokafka[:VERSION], "
     "franz-go[:VERSION], sarama[:VERSION], kafka-go[:VERSION], confluent-kafka-go[:VERSION], "
     "kafkajs[:VERSION], platformatic[:VERSION], confluent-kafka-javascript[:VERSION], "
-    "reference, mutant:NAME, exec:COMMAND"
+    "rdkafka-rust[:VERSION], reference, mutant:NAME, exec:COMMAND"
 )
 _VERSION = re.compile(r"\d[\w.+-]*", re.ASCII)
 _OWN = (sys.executable, "-P", "-m", "fencepost.conformance.clients.reference_driver")
@@ -277,6 +301,7 @@ LIBRARIES = {
             native={"CKJS_LINKING": "dynamic"},
         ),
     ),
+    "rdkafka-rust": Library(("0.39.0",), partial(rust_program, "rdkafka-rust", "rdkafka")),
 }
 _OTHERS = ("reference", "mutant:NAME", "exec:COMMAND")
 

@@ -17,6 +17,11 @@ def names_in(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
 
 
+def make_program(folder: Path) -> None:
+    folder.mkdir(parents=True)
+    (folder / "driver").touch()
+
+
 class Tools:
     """Stand for the tools: keep their command lines, and what lay in the folder then.
 
@@ -39,6 +44,8 @@ class Tools:
         self.env = env or {}
         self.ran.append([word.replace(str(folder), "HERE") for word in command])
         self.saw.append(names_in(folder))
+        if target := self.env.get("CARGO_TARGET_DIR"):
+            make_program(Path(target, "debug"))
         return ""
 
     async def copy_jars(self, folder: Path, pom: bytes) -> None:
@@ -151,6 +158,18 @@ async def test_a_driver_with_c_needs_a_compiler(
     monkeypatch.setattr(driver_programs, "find_tool", find)
     with pytest.raises(TargetUnavailableError, match="gcc is not on the PATH: install a C and C"):
         await built("confluent-kafka-go:2.11.1")
+
+
+@pytest.mark.parametrize("version", ["0.39.0", "0.37.0"])
+async def test_a_rust_driver_is_built_without_what_the_build_leaves(
+    tools: Tools, version: str
+) -> None:
+    program = await built(f"rdkafka-rust:{version}")
+    assert tools.ran == [["/bin/cargo", "build", "-q"]]
+    assert tools.env["LIBRARY_VERSION"] == version
+    folder = Path(program.argv[0]).parent
+    assert f'rdkafka = {{ version = "={version}"' in (folder / "Cargo.toml").read_text("utf-8")
+    assert names_in(folder) == {"driver", "src", "Cargo.toml", ".sha256"}
 
 
 async def test_a_node_driver_is_installed_from_its_lock(tools: Tools) -> None:
