@@ -309,7 +309,7 @@ def audit_server_log(
         report.until_ms = max(report.until_ms or event.at_ms, event.at_ms)
         groups.take(event)
     groups.end(report.until_ms or 0)
-    report.groups = len(groups.analyses)
+    report.groups, report.storage = len(groups.analyses), log.storage
     skipped = log.skipped
     return ServerLogRun(
         log.files,

@@ -55,6 +55,7 @@ PASSED_OVER = (
     "of a group coordinator that repeat another line, or are about offsets, partitions, or groups "
     "without a member"
 )
+STORAGE = "of other loggers about trouble with partitions of __consumer_offsets"
 UNREAD = "about a group, in words or a layout that is not read"
 UNDATED = "about a group, but without a date that is read"
 
@@ -107,6 +108,27 @@ class UnreadLines:
     example: str
 
 
+@dataclass(slots=True)
+class StorageLines:
+    """Lines of other loggers about trouble with partitions of __consumer_offsets, of one form.
+
+    `first`: place of the first, `says`: its message; `lines`: their number; `from_ms`, `until_ms`:
+    the times of the first and of the last.
+    """
+
+    says: str
+    first: str
+    from_ms: int
+    until_ms: int
+    lines: int = 0
+
+
+_OFFSETS = "__consumer_offsets"
+_OFFSETS_BYTES = _OFFSETS.encode()
+_TROUBLE = re.compile(r"\b(?:WARN|ERROR|FATAL)\b|\bShrinking ISR\b|Exception\b")
+_FRAME = re.compile(r"^.*?\b(?:INFO|WARN|ERROR|FATAL)\b[\s:\]-]*|\s*\([\w.$]+(?::\d+)?\)\s*$")
+"""Text around the message in common layouts."""
+_MOST_FORMS = 20
 _BORDER = " \t\r\n|│┃║-=+─━═┌┐└┘├┤┬┴┼╔╗╚╝"
 _HEAD = 400
 """Characters before a message, and behind it, in which its date is looked for."""
@@ -145,6 +167,9 @@ class ServerLog(LogFiles[CoordinatorEvent]):
         self._groups: dict[str, str] = {}
         """The group of each member id, as far as lines name it."""
         self._are_groups_known = False
+        self._storage: dict[str, StorageLines] = {}
+        """By the text without its numbers."""
+        self._storage_ms: int | None = None
         super().__init__(paths, dates=dates, skew=skew, line_limit=line_limit, progress=progress)
 
     @property
@@ -156,6 +181,11 @@ class ServerLog(LogFiles[CoordinatorEvent]):
             for reason in (UNREAD, UNDATED)
             if (count := skipped.counts[reason])
         )
+
+    @property
+    def storage(self) -> tuple[StorageLines, ...]:
+        """The trouble with partitions of __consumer_offsets, in which groups are stored."""
+        return tuple(self._storage.values())
 
     def of_line(
         self, broker: str, source: str, number: int, line: bytes, skew: int
@@ -172,11 +202,13 @@ class ServerLog(LogFiles[CoordinatorEvent]):
         if is_too_long(line, self.line_limit):
             return _of_long(line)
         if b"roup" not in line and b"static member" not in line:
-            return OTHER_LINE
+            if _OFFSETS_BYTES not in line:
+                return OTHER_LINE
+            return self._other(where, line.decode(errors="replace"), None, skew)
         text = line.decode(errors="replace")
         message = read_message(text)
         if message is None:
-            reason = self._unread(text)
+            reason = self._unread(where, text, None, skew)
             if reason is not UNREAD:
                 return reason
         if message is None or "*" in text or "\x1b" in text:
@@ -224,17 +256,40 @@ class ServerLog(LogFiles[CoordinatorEvent]):
             message = message if whole == text else read_message(whole)
             text = whole
         if message is None:
-            return self._unread(text)
+            return self._unread(where, text, at, skew)
         head = f"{before[-_HEAD:]}{text[max(0, message.start - _HEAD) : message.start]}"
         at_ms = self.dates.around(head, text[message.end : message.end + _HEAD])
         if at_ms is None:
             at_ms = self.dates.at(at)
         return UNDATED if at_ms is None else _event(where, at_ms - skew, message, text)
 
-    def _unread(self, text: str) -> str:
+    def _other(self, where: tuple[str, str, int], text: str, at: object, skew: int) -> str:
+        """Return the reason of a line of another logger; note it where it tells of trouble.
+
+        A line without a date, as of an exception, belongs to the one before.
+        """
+        if _OFFSETS not in text or _TROUBLE.search(text) is None:
+            return OTHER_LINE
+        _, source, number = where
+        at_ms = self.dates.first(text[:_LONG_HEAD])
+        at_ms = self.dates.at(at) if at_ms is None else at_ms
+        at_ms = self._storage_ms if at_ms is None else at_ms - skew
+        if at_ms is None or not number:  # a survey reads the first lines twice
+            return STORAGE
+        self._storage_ms = at_ms
+        says = _FRAME.sub("", text.strip())[:_EXAMPLE]
+        form = re.sub(r"\d+", "", says)
+        if form not in self._storage and len(self._storage) < _MOST_FORMS:
+            self._storage[form] = StorageLines(says, f"{source}:{number}", at_ms, at_ms)
+        if (kept := self._storage.get(form)) is not None:
+            kept.lines += 1
+            kept.from_ms, kept.until_ms = min(kept.from_ms, at_ms), max(kept.until_ms, at_ms)
+        return STORAGE
+
+    def _unread(self, where: tuple[str, str, int], text: str, at: object, skew: int) -> str:
         """Return the reason why a text is no event."""
         if not is_of_coordinator(text):
-            return OTHER_LINE
+            return self._other(where, text, at, skew)
         if passed_over(text) is not None:  # first: also commits of classic groups name a GroupId
             return PASSED_OVER
         other = other_protocol(text)

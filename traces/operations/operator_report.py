@@ -16,6 +16,7 @@ import msgspec
 
 from fencepost.model.messages.shapes import ShapeError
 from fencepost.traces.logs.request_log import LoggedExchange, is_included
+from fencepost.traces.logs.server_log import StorageLines
 from fencepost.traces.operations.group_analysis import GroupAnalysis
 from fencepost.traces.operations.group_events import Joined, Moved
 from fencepost.traces.operations.group_lines import GroupLines
@@ -411,6 +412,8 @@ class OperatorReport:
     by_hour: Counter[int] = field(default_factory=Counter)
     """Rebalances by the hour of their start, in ms since 1970."""
 
+    storage: tuple[StorageLines, ...] = ()
+    """Lines of brokers about trouble with the partitions in which groups are stored."""
     lines: GroupLines | None = None
     """Lines of the log about its groups, where somebody wants them."""
     unshown: dict[str, frozenset[str]] = field(default_factory=dict)

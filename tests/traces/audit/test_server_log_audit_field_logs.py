@@ -8,7 +8,7 @@ import pytest
 from support.places import TESTS
 
 from fencepost.traces.audit.server_log_audit import ServerLogRun, audit_server_log
-from fencepost.traces.logs.server_log import ServerLog
+from fencepost.traces.logs.server_log import STORAGE, ServerLog
 from fencepost.traces.operations.open_metrics import metrics_text
 from fencepost.traces.operations.operator_report import OperatorReport
 from fencepost.traces.operations.operator_rows import Cause, GroupKind, Loop, Remedy
@@ -184,6 +184,16 @@ def test_an_assignment_that_could_not_be_stored_is_the_cause_with_the_reason_as_
     loop = the_loop("17")
     assert (loop.cause, loop.count) == (Cause.NOT_STORED, 8)  # the last one goes on
     assert '"error when storing group assignment during SyncGroup (member: ' in text_of("17")
+
+
+def test_the_brokers_own_lines_are_evidence_beside_their_problem() -> None:
+    text = text_of("17")
+    shrank = "[Partition __consumer_offsets-25 broker=3] Shrinking ISR from 3,1 to 3. "
+    assert f'Other lines of the brokers say so, too: "{shrank}' in text
+    assert "NotEnoughReplicasException: The size of the current ISR Set(3) is insufficient" in text
+    assert '__consumer_offsets-25" 8 times (the first is 17-assignment-not-stored.log.gz:5)' in text
+    assert audited("17").skipped[STORAGE] == (17, "17-assignment-not-stored.log.gz:1")
+    assert not reported("11").storage
 
 
 @pytest.mark.parametrize(
