@@ -126,7 +126,7 @@ class TriedRelease(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unkno
 
 async def try_release(name: str, listed: Sequence[KnownFailure] = ()) -> TriedRelease:
     """Run a release's plain lives, and its listed cases."""
-    problem = ""
+    problem, certificate = "", None
     try:
         certificate = await certificate_of(
             find_client(name),
@@ -137,7 +137,9 @@ async def try_release(name: str, listed: Sequence[KnownFailure] = ()) -> TriedRe
         )
     except* TargetUnavailableError as errors:
         problem = " ".join(str(errors.exceptions[0]).split())
-    return TriedRelease(name, problem) if problem else _tried(name, certificate, listed)
+    if certificate is None:
+        return TriedRelease(name, problem)
+    return _tried(name, certificate, listed)
 
 
 def _tried(
@@ -161,12 +163,12 @@ def _word(outcomes: Collection[Outcome]) -> str:
     """Return `runs` where a case was decided: a life that broke off decides none."""
     if {Outcome.PASS, Outcome.FAIL} & set(outcomes):
         return "runs"
-    return (Outcome.UNKNOWN if Outcome.UNKNOWN in outcomes else Outcome.UNSUPPORTED).value
+    return str((Outcome.UNKNOWN if Outcome.UNKNOWN in outcomes else Outcome.UNSUPPORTED).value)
 
 
 def _observed(result: ClientResult, listed: Sequence[KnownFailure]) -> str:
     if result.outcome is not Outcome.FAIL:
-        return result.outcome.value
+        return str(result.outcome.value)
     own = (entry for entry in listed if entry.case == result.case.id)
     shows = any(entry.shows_as(result.observed) for entry in own)
     return Outcome.FAIL.value if shows else "otherwise"
