@@ -1,4 +1,4 @@
-"""The experiments on the KIP's open ends, and what they are for, as properties.
+"""The experiments on the KIP's open ends, and what they are for, as a property.
 
 `docs/designers/experiments.md` shows what `fencepost check` says of them.
 """
@@ -27,30 +27,6 @@ def stops_others(step: StepView) -> str | None:
     return None
 
 
-def bereft(step: StepView) -> list[str]:
-    """Return who left a stable group in this step with an assignment, without a successor."""
-    if step.before is None or step.before.state is not GroupState.STABLE:
-        return []
-    ids, held = set(), set()
-    if step.after is not None:
-        ids = {member.member_id for member in step.after.members}
-        held = {instance for instance, _ in step.after.static}
-    return [
-        member.member_id
-        for member in step.before.members
-        if member.assignment and member.member_id not in ids
-        if member.group_instance_id not in held
-    ]
-
-
-def is_left_lying(step: StepView) -> str | None:
-    """Return what is wrong: an assignment that is nobody's, and no rebalance."""
-    gone = bereft(step)
-    if gone and step.after is not None and step.after.state is GroupState.STABLE:
-        return f"{gone[0]} is gone, and nobody is given what it had"
-    return None
-
-
 _BY = frozenset({Engine.EXPLORATION, Engine.HYPOTHESIS})
 _NOT_BY = {
     Engine.PROOF: "it is a function, and proofs take formulas",
@@ -69,16 +45,5 @@ PROPERTIES = (
         not_by=_NOT_BY,
         property_class=PropertyClass.COST,
         harm="all others stop, and join again, for one that comes",
-    ),
-    Property(
-        id="what-a-member-had-is-handed-on",
-        meaning="When a member with an assignment is gone from a stable group, a rebalance begins.",
-        source='KIP-345 "Background of Consumer Rebalance"',
-        kind=PropertyKind.STEP,
-        scope="steps by which a member with an assignment goes, and nobody takes its place",
-        engines=_BY,
-        holds=is_left_lying,
-        premise=lambda step: bool(bereft(step)),
-        not_by=_NOT_BY,
     ),
 )

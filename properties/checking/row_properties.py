@@ -1,8 +1,10 @@
 """Find a property for each row of the table: it breaks if the row does less, or answers NONE.
 
 A row is changed in one thing: a step is left out, or an error becomes NONE, or a waiting request is
-answered at once.  A property speaks of the row if it is broken then, and was not before.  Of rows
-that no property speaks of, `check` can't decide whether they are right.
+answered at once.  A property speaks of the row if it is broken then, and was not before.  Of a row
+by which a member goes, and a rebalance begins, one must be broken, too, if the rebalance is left
+out while others remain: in a group of one its absence shows by other things.  Of rows that no
+property speaks of, `check` can't decide whether they are right.
 
 `row_properties.json` holds the results for the shipped revisions, rule by rule; it is made anew by
 `python tests/properties/checking/big_row_properties.py`.
@@ -17,10 +19,13 @@ from enum import Enum
 from functools import cache
 from importlib.resources import files
 
+from fencepost.model.classic.cells import when
 from fencepost.model.classic.effects import Do
+from fencepost.model.classic.vocabulary import STATE, GroupState
 from fencepost.model.messages.errors import Error
 from fencepost.model.revision import Revision, SetRule, derive
 from fencepost.model.revisions.base import KAFKA_4
+from fencepost.model.table.expr import all_of, negate
 from fencepost.model.table.step_soundness import misplaced_steps
 from fencepost.model.table.table import Rule, Table, TableError
 from fencepost.model.table.table_soundness import decided
@@ -30,7 +35,12 @@ from fencepost.properties.checking.liveness import PROMISES, find_broken_promise
 from fencepost.properties.claims.invariants import STORED
 from fencepost.properties.claims.property_registry import PROPERTIES
 from fencepost.properties.explorer.explorer import explore
-from fencepost.properties.worlds.scope import ENDING_SCOPES, MUTANT_SCOPES, NamedScope
+from fencepost.properties.worlds.scope import (
+    ENDING_SCOPES,
+    MUTANT_SCOPES,
+    NamedScope,
+    find_check_scope,
+)
 from fencepost.properties.worlds.views import StepView
 from fencepost.properties.worlds.world import Worlds
 
@@ -42,6 +52,12 @@ LASTING_STATES = 1000
 
 DEEP = {"old versions": 1200, "protocols": 1200, "changes in the end": 6000}
 """Scopes whose violations lie deeper."""
+
+OTHERS_SCOPES = tuple(
+    replace(find_check_scope(name), name=f"{name}, and others remain")
+    for name in ("removal", "side by side")
+)
+"""Scopes in which a member goes while another one stays; what is left lies deep."""
 
 BREAKS_DOWN = "(no rule decides)"
 """In place of a property: the row leads to a group that is none, and the machine stops there."""
@@ -77,6 +93,8 @@ def speaking_property(
 
     `broken`: properties that the revision itself breaks; they prove nothing about the row.
     """
+    if others := without_rebalance(revision, table, rule):
+        return _spoken(others, revision, rule, OTHERS_SCOPES, broken)
     is_changeable = False
     protocol = revision.protocol
     for _, changed in changed_rows(table, rule):
@@ -87,16 +105,51 @@ def speaking_property(
             continue
         is_changeable = True
         tried = replace(without, ancestors=revision.ancestors)
-        for named in (*MUTANT_SCOPES, *ENDING_SCOPES):
-            if rule.id not in _used(revision, named):
-                continue
-            try:
-                name = _broken_by(tried, named, broken)
-            except (TableError, AssertionError):
-                name = BREAKS_DOWN
-            if name:
-                return name
+        if name := _spoken(tried, revision, rule, (*MUTANT_SCOPES, *ENDING_SCOPES), broken):
+            return name
     return "" if is_changeable else None
+
+
+def without_rebalance(revision: Revision, table: Table, rule: Rule) -> Revision | None:
+    """Return the revision in which the row begins no rebalance while others remain.
+
+    None if it is no row by which a member of a stable group goes, and a rebalance begins.
+    """
+    removes = any(do.name.startswith("REMOVE_") for do in rule.effect)
+    if not removes or Do.REBALANCE not in rule.effect or STATE not in table.features:
+        return None
+    if revision.target_size is not None:
+        return None  # the size of the one is the size of the other
+    stable = when(state=GroupState.STABLE)
+    lazy = rule.but(
+        id=f"{rule.id}-STABLE",
+        guard=all_of(rule.guard, stable),
+        effect=tuple(Do.REBALANCE_BELOW_TARGET if do is Do.REBALANCE else do for do in rule.effect),
+    )
+    rest = rule.but(guard=all_of(rule.guard, negate(stable)))
+    differences = (SetRule(table.name, rest, "tried"), SetRule(table.name, lazy, "tried"))
+    tried = derive(revision, revision.name, "", differences)
+    return replace(tried, ancestors=revision.ancestors, target_size=1)
+
+
+def _spoken(
+    tried: Revision,
+    revision: Revision,
+    rule: Rule,
+    scopes: Iterable[NamedScope],
+    broken: Collection[str],
+) -> str:
+    """Return a property that a changed row breaks in one of these scopes; "" if none."""
+    for named in scopes:
+        if rule.id not in _used(revision, named):
+            continue
+        try:
+            name = _broken_by(tried, named, broken)
+        except (TableError, AssertionError):
+            name = BREAKS_DOWN
+        if name:
+            return name
+    return ""
 
 
 @cache
@@ -113,6 +166,8 @@ def _used(revision: Revision, named: NamedScope) -> frozenset[str]:
 
 
 def _most(named: NamedScope) -> int:
+    if named in OTHERS_SCOPES:
+        return LASTING_STATES
     if named not in ENDING_SCOPES:
         return STATES
     return max(LASTING_STATES, DEEP.get(named.name, 0))

@@ -63,6 +63,7 @@ _SAFETY = {
         "leader-assigns-to-the-members",
         "silence-is-noticed",
         "silence-has-an-end",
+        "what-a-member-had-is-handed-on",
         "everybody-is-watched",
         "the-welcomed-know-the-group",
         "the-leader-alone-assigns",

@@ -209,7 +209,7 @@ OF_OPERATORS = (
         waits.looks,
     ),
 )
-OF_THOSE_WHO_STOP = (
+OF_THOSE_WHO_GO = (
     _property(
         "who-must-stop-is-told",
         "Who is no member of the generation, or must rejoin, is not told NONE.",
@@ -219,8 +219,16 @@ OF_THOSE_WHO_STOP = (
         waits.stopped,
         waits.must_stop,
     ),
+    _property(
+        "what-a-member-had-is-handed-on",
+        "When a member with an assignment is gone from a stable group, a rebalance begins.",
+        f"{src.KIP_BACKGROUND}; {src.KIP_SCALE_DOWN}",
+        "steps by which a member goes and nobody takes its place: leaves, removals, sessions",
+        checks.handed_on,
+        lambda view: bool(checks.without_heir(view)),
+    ),
 )
-ANSWER_PROPERTIES = (*OF_JOINS, *OF_WAITS, *OF_LEAVES, *OF_OPERATORS, *OF_THOSE_WHO_STOP)
+ANSWER_PROPERTIES = (*OF_JOINS, *OF_WAITS, *OF_LEAVES, *OF_OPERATORS, *OF_THOSE_WHO_GO)
 """The step properties of answers."""
 
 

@@ -300,6 +300,30 @@ def expired(view: StepView) -> str | None:
     return None
 
 
+def without_heir(view: StepView) -> list[Member]:
+    """Return the members that left a stable group with an assignment, and without a successor."""
+    before = view.before
+    if before is None or before.state is not GroupState.STABLE:
+        return []
+    ids = {member.member_id for member in members(view.after)}
+    held = {member.group_instance_id for member in members(view.after)} - {None}
+    return [
+        member
+        for member in before.members
+        if member.assignment and member.member_id not in ids
+        if member.group_instance_id not in held
+    ]
+
+
+def handed_on(view: StepView) -> str | None:
+    """Check that a rebalance begins when the partitions of a member are nobody's."""
+    gone = without_heir(view)
+    if gone and view.after is not None and view.after.state is GroupState.STABLE:
+        who = gone[0].group_instance_id or gone[0].member_id
+        return f"the partitions of {who} are nobody's: it is gone, and no rebalance begins"
+    return None
+
+
 _ID_REQUIRED = Error.MEMBER_ID_REQUIRED.value
 _REPEATED = {Error.FENCED_INSTANCE_ID.value, Error.UNKNOWN_MEMBER_ID.value}
 _ID_FIRST_SINCE = 4

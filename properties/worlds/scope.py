@@ -321,6 +321,11 @@ CHECK_SCOPES: tuple[NamedScope, ...] = (
         "two processes of one instance leave by their member ids alone, without the instance",
         Scope(clients=2, members=2, acts=("join", "sync", "heartbeat", "quit", "restart", "tick")),
     ),
+    NamedScope(
+        "removal",
+        "somebody removes one of two static members, and the other one stays",
+        Scope(clients=2, instances=2, members=2, acts=("join", "sync", "heartbeat", "remove")),
+    ),
 )
 """Scopes in which properties are checked (`fencepost check --question`)."""
 

@@ -19,6 +19,7 @@ from fencepost.properties.checking.checking import (
     check_revision,
 )
 from fencepost.properties.checking.liveness import ANSWERED
+from fencepost.properties.checking.row_properties import without_rebalance
 from fencepost.properties.claims.property_registry import PROPERTIES, find_property
 from fencepost.properties.logic.logic import Engine
 from fencepost.properties.oracle.oracle import judge
@@ -214,3 +215,15 @@ def test_a_promise_is_not_kept_where_the_machine_stops() -> None:
 
     assert {one.finding for one in kept} == {PropertyStatus.UNTESTED}
     assert all("the machine stops at a group that can't be (" in one.why for one in kept)
+
+
+def test_a_removal_beside_another_instance_without_a_rebalance_is_not_safe() -> None:
+    leaves, rule = KAFKA_4.tables["LeaveGroup member"], KAFKA_4.rule("LEAVE-MEMBER-BY-INSTANCE")
+    lazy = without_rebalance(KAFKA_4, leaves, rule)
+    assert lazy is not None
+    result = check_revision(lazy, questions=(find_check_scope("removal"),))
+    assert not result.is_safe
+    assert result.verdict().startswith("not safe: what-a-member-had-is-handed-on")
+    (failed,) = (r for r in result.results if r.property.id == "what-a-member-had-is-handed-on")
+    assert failed.violation is not None
+    assert "the partitions of A are nobody's" in failed.violation.sentence

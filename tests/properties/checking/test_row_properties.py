@@ -19,6 +19,7 @@ from fencepost.properties.checking.row_properties import (
     own_rules,
     speaking_property,
     uncovered_rows,
+    without_rebalance,
 )
 from fencepost.properties.claims.invariants import STORED
 from fencepost.properties.claims.property_registry import PROPERTIES
@@ -53,6 +54,28 @@ def test_a_property_speaks_of_a_row_unless_it_is_broken_anyway() -> None:
     assert speaking_property(KAFKA_4, HEARTBEATS, stable) == "a-heartbeat-keeps-alive"
     known = {"a-heartbeat-keeps-alive"}
     assert speaking_property(KAFKA_4, HEARTBEATS, stable, known) not in known
+
+
+@pytest.mark.parametrize(
+    ("table", "rule_id"),
+    [
+        ("LeaveGroup member", "LEAVE-MEMBER-BY-INSTANCE"),
+        ("LeaveGroup member", "LEAVE-MEMBER"),
+        ("session timeout", "SESSION-EXPIRED"),
+    ],
+)
+def test_a_rebalance_that_is_left_out_while_others_remain_must_be_found(
+    table: str, rule_id: str
+) -> None:
+    handed_on = "what-a-member-had-is-handed-on"
+    asked = (KAFKA_4, KAFKA_4.tables[table], RULES[rule_id])
+    assert speaking_property(*asked) == handed_on == known_rows()["kafka-4"][rule_id]
+    assert speaking_property(*asked, {handed_on}) == ""
+
+
+def test_a_row_that_removes_nobody_has_no_rebalance_for_others() -> None:
+    assert without_rebalance(KAFKA_4, JOINS, RULES["JOIN-LEADER-STABLE"]) is None
+    assert without_rebalance(KAFKA_4, JOINS, RULES["JOIN-GROUP-FULL"]) is None
 
 
 def test_nothing_can_be_left_out_of_a_row_that_does_nothing() -> None:

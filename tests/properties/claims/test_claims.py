@@ -234,7 +234,16 @@ SYNCING = change(
     state=GroupState.COMPLETING,
     members=(change(STABLE.members[0], syncing=ParkedRequest("old", 5)),),
 )
+BESIDE = change(
+    STABLE,
+    members=tuple(
+        Member(f"{instance}.1", instance, "", 6000, 9000, OFFERS[0], new=False, assignment=b"x")
+        for instance in INSTANCES
+    ),
+    static=(("A", "A.1"), ("B", "B.1")),
+)
 VIEWS: dict[str, WorldView | StepView] = {
+    "what-a-member-had-is-handed-on": StepView(BESIDE, _BEAT, BESIDE.without_member("B.1"), (), ()),
     "the-wait-has-a-fixed-end": StepView(
         PREPARING, _BEAT, PREPARING.with_timer("join", "", 9001, 9001), (), ()
     ),
