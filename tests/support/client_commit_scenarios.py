@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from support.client_scenarios import (
     GROUP,
     PARTITIONS,
@@ -99,7 +101,7 @@ def a_commit_meets_what_passes(conduct: Conduct) -> None:
 
 def _reader(sim: Simulation, conduct: Conduct) -> None:
     """Start a member that has read records, and seldom sends heartbeats."""
-    more = {"auto_commit_ms": None, "heartbeat_interval_ms": _SELDOM_MS}
+    more: dict[str, Any] = {"auto_commit_ms": None, "heartbeat_interval_ms": _SELDOM_MS}
     sim.start("a", settings("a", conduct, **more))
     sim.run_for(4500)
     assert seen(sim, "a", Records)
@@ -189,7 +191,7 @@ def a_member_misses_a_generation(conduct: Conduct) -> None:
 def a_commit_on_revoke_is_refused(conduct: Conduct) -> None:
     for assignors in (("range",), _COOPERATIVE):
         sim = simulation(nth("OffsetCommit", refused(Error.ILLEGAL_GENERATION), 1))
-        more = {"auto_commit_ms": None, "assignors": assignors}
+        more: dict[str, Any] = {"auto_commit_ms": None, "assignors": assignors}
         sim.start("a", settings("a", conduct, commits_on_revoke=True, **more))
         sim.run_for(4500)
         sim.start("b", settings("b", **more))

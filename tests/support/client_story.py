@@ -316,7 +316,7 @@ def action(
     )
 
 
-def evidence(*pieces: Piece | Sequence[Piece], end: float = 10_000, **fields: Any) -> Evidence:
+def evidence(*pieces: Piece | Sequence[Any], end: float = 10_000, **fields: Any) -> Evidence:
     """The evidence with these pieces, each kind in order of time; the broker is the newest."""
     flat: list[Piece] = []
     for piece in pieces:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from fencepost.properties.checking.liveness import PROMISES
@@ -14,7 +16,7 @@ SAFETY, PROMISE, COST = PropertyClass
 
 
 def test_every_property_has_its_class_and_its_harm_and_no_other_has() -> None:
-    known = [*PROPERTIES.values(), *FORMULAS, *PROMISES]
+    known: list[Any] = [*PROPERTIES.values(), *FORMULAS, *PROMISES]
     assert all(claim.property_class is class_of(claim.id) for claim in known)
     assert all(claim.harm and claim.harm == harm_of(claim.id) for claim in known)
     assert {claim.id for claim in known} == set(property_classes._CLASSES)

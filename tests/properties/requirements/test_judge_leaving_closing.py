@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from support.client_story import (
     Piece,
@@ -107,11 +109,13 @@ def test_nothing_is_said_where_nobody_closed(name: str) -> None:
 
 
 def test_what_a_member_had_to_give_back_before_it_closed_has_a_reader() -> None:
-    name, fields = "CLIENT-CLOSE-REVOKED", {"assignor": "cooperative-sticky"}
+    name = "CLIENT-CLOSE-REVOKED"
+    fields: dict[str, Any] = {"assignor": "cooperative-sticky"}
     a = run(ended=500, how="closed", **fields)
     b, again = run("b", instance="i-2", **fields), run(number=2, began=600, **fields)
     generations = [sync(a, 20, gets=[0, 1]), join(a, 30, "m1"), sync(a, 40, gets=[0])]
-    begun = [a, b, again, join(a, 10), *generations, action("close", a, 500)]
+    closed = action("close", a, 500)
+    begun = [a, b, again, join(a, 10), *generations, closed]
     back = assigned(again, 700, 0)
     assert_told_apart(
         name, evidence(begun, back, assigned(b, 800, 1)), evidence(begun, back), "no reader"
@@ -122,5 +126,5 @@ def test_what_a_member_had_to_give_back_before_it_closed_has_a_reader() -> None:
     assert judge("CLIENT-CLOSE-STATIC-STAYS", left).outcome is not Outcome.FAIL
     early = evidence(begun, join(a, 420, "m1"), leave(a, 510, instance="i-1"))
     assert judge("CLIENT-CLOSE-STATIC-STAYS", early).outcome is Outcome.FAIL
-    busy = evidence(a, again, settled(a, 10, 0), action("stop-polling", a, 100), begun[-1])
+    busy = evidence(a, again, settled(a, 10, 0), action("stop-polling", a, 100), closed)
     assert judge(name, busy).outcome is Outcome.UNSUPPORTED
