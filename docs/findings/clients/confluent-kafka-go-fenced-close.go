@@ -12,23 +12,23 @@ import (
 
 var bootstrap, name = os.Args[1], fmt.Sprintf("fenced-%d", time.Now().UnixNano())
 
-func must(err error) {
+func ok[T any](value T, err error) T {
 	if err != nil {
 		panic(err)
 	}
+	return value
 }
 
 func consumer() *kafka.Consumer {
-	made, err := kafka.NewConsumer(&kafka.ConfigMap{
+	made := ok(kafka.NewConsumer(&kafka.ConfigMap{
 		"bootstrap.servers":     bootstrap,
 		"group.id":              name,
 		"group.instance.id":     "i-1",
 		"auto.offset.reset":     "earliest",
 		"session.timeout.ms":    10_000,
 		"heartbeat.interval.ms": 1000,
-	})
-	must(err)
-	must(made.SubscribeTopics([]string{name}, nil))
+	}))
+	ok(0, made.SubscribeTopics([]string{name}, nil))
 	return made
 }
 
@@ -42,33 +42,22 @@ func pollUntil(one *kafka.Consumer, what func(kafka.Event) bool) {
 	panic("it did not happen")
 }
 
-func isMessage(event kafka.Event) bool { _, is := event.(*kafka.Message); return is }
-
 func main() {
-	admin, err := kafka.NewAdminClient(&kafka.ConfigMap{"bootstrap.servers": bootstrap})
-	must(err)
+	admin := ok(kafka.NewAdminClient(&kafka.ConfigMap{"bootstrap.servers": bootstrap}))
 	topic := kafka.TopicSpecification{Topic: name, NumPartitions: 1, ReplicationFactor: 1}
-	_, err = admin.CreateTopics(context.Background(), []kafka.TopicSpecification{topic})
-	must(err)
-	producer, err := kafka.NewProducer(&kafka.ConfigMap{"bootstrap.servers": bootstrap})
-	must(err)
+	ok(admin.CreateTopics(context.Background(), []kafka.TopicSpecification{topic}))
+	producer := ok(kafka.NewProducer(&kafka.ConfigMap{"bootstrap.servers": bootstrap}))
 	at := kafka.TopicPartition{Topic: &name, Partition: kafka.PartitionAny}
-	must(producer.Produce(&kafka.Message{TopicPartition: at, Value: []byte("x")}, nil))
+	ok(0, producer.Produce(&kafka.Message{TopicPartition: at, Value: []byte("x")}, nil))
 	producer.Flush(10_000)
 
 	first := consumer()
-	pollUntil(first, isMessage)
+	pollUntil(first, func(event kafka.Event) bool { _, is := event.(*kafka.Message); return is })
 	fmt.Println("the first process reads")
 	second := consumer()
-	pollUntil(second, func(event kafka.Event) bool {
-		assigned, err := second.Assignment()
-		return err == nil && len(assigned) > 0
-	})
+	pollUntil(second, func(kafka.Event) bool { return len(ok(second.Assignment())) > 0 })
 	fmt.Println("the second process, with the same instance id, has the partition")
-	pollUntil(first, func(event kafka.Event) bool {
-		fatal, is := event.(kafka.Error)
-		return is && fatal.IsFatal()
-	})
+	pollUntil(first, func(event kafka.Event) bool { err, is := event.(kafka.Error); return is && err.IsFatal() })
 	fmt.Println("the first one is told a fatal error, and calls Close")
 	closed := make(chan error)
 	go func() { closed <- first.Close() }()
