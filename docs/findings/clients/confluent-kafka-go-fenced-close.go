@@ -1,4 +1,4 @@
-// go run . BOOTSTRAP, in a module that requires confluent-kafka-go v2.15.0.
+// go run FILE BOOTSTRAP, in a module that requires confluent-kafka-go v2.15.0.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// go run . BOOTSTRAP, in a module that requires segmentio/kafka-go v0.4.51.
+// go run FILE BOOTSTRAP, in a module that requires segmentio/kafka-go v0.4.51.
 package main
 
 import (
