@@ -110,7 +110,7 @@ def storage_words(report: OperatorReport, from_ms: int, until_ms: int) -> Iterat
             for each in near[:_QUOTED]
         ]
         more = f"; and {len(near) - _QUOTED} other kinds" if len(near) > _QUOTED else ""
-        yield f"Other lines of the brokers say so, too: {'; '.join(parts)}{more}."
+        yield f"Other lines of the brokers about these partitions: {'; '.join(parts)}{more}."
 
 
 def _sentences(problem: Recurring, kind: GroupKind | None, *, is_known: bool) -> tuple[str, str]:
@@ -440,8 +440,10 @@ _AGAINST = {
         "each silence; the log doesn't show if its process lived."
     ),
     Cause.NOT_STORED: (
-        "The cause is in the brokers: __consumer_offsets lacks in-sync replicas "
-        "(min.insync.replicas). Bring the brokers back; the clients need no change."
+        "The cause is in the brokers, which could not write the assignment to __consumer_offsets; "
+        "the clients need no change. Their logs show why: mostly too few in-sync replicas "
+        "(min.insync.replicas; bring the brokers back), else an assignment that is larger than "
+        "max.message.bytes of that topic."
     ),
 }
 

@@ -164,7 +164,7 @@ def test_a_session_counts_as_long_enough_only_with_the_silence_before_it() -> No
         ("07", "events-reader", "joined group 'events-reader' again as its leader 15 times"),
         ("09", "mirror", "1 new member waited for the session of a dead predecessor to end"),
         ("15", "billing-reader", "never joined with it: the broker removed the id"),
-        ("17", "tracks", "__consumer_offsets lacks in-sync replicas"),
+        ("17", "tracks", "could not write the assignment to __consumer_offsets"),
         ("20", "wf-authoring", "Its last member expired, and none came until the log ends"),
         ("24a", "sync", "take sync-0 from each other"),
     ],

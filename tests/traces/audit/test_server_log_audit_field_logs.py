@@ -189,7 +189,7 @@ def test_an_assignment_that_could_not_be_stored_is_the_cause_with_the_reason_as_
 def test_the_brokers_own_lines_are_evidence_beside_their_problem() -> None:
     text = text_of("17")
     shrank = "[Partition __consumer_offsets-25 broker=3] Shrinking ISR from 3,1 to 3. "
-    assert f'Other lines of the brokers say so, too: "{shrank}' in text
+    assert f'Other lines of the brokers about these partitions: "{shrank}' in text
     assert "NotEnoughReplicasException: The size of the current ISR Set(3) is insufficient" in text
     assert '__consumer_offsets-25" 8 times (the first is 17-assignment-not-stored.log.gz:5)' in text
     assert audited("17").skipped[STORAGE] == (17, "17-assignment-not-stored.log.gz:1")
