@@ -52,7 +52,7 @@ _Log = TypeVar("_Log", RequestLog, ServerLog)
     epilog=exit_codes(
         "all groups are explained",
         "a group is violated, or there is what --fail-on names",
-        "none violated, but a group unknown or not judged, or a line not understood",
+        "none violated, but a group unknown or not judged, or a line not read",
     ),
 )
 @files_argument("files", "FILE...", folders=True)

@@ -319,7 +319,7 @@ def _on_both_joins(provocation: Provocation) -> Provocation:
 def _about_dynamic(about: str) -> str:
     if "static" in about:
         return about.replace("static", "dynamic")
-    return f"{about}  Members are dynamic."
+    return f"{about} Members are dynamic."
 
 
 def in_words(act: ScenarioStep) -> str:
@@ -339,6 +339,8 @@ def in_words(act: ScenarioStep) -> str:
         case JoinGuest(version=version):
             form = "" if version is None else f", which writes version {version}"
             return f"let a member of another client join{form}"
+        case AddPartitions(count=count):
+            return f"give the topic {count} partitions"
         case Crash(process=process):
             return f"kill the process of {process}"
         case Close(consumer=consumer, timeout_ms=timeout_ms):
@@ -375,8 +377,16 @@ def _start_words(act: Start) -> str:
         parts.append(f"in the process {act.process}")
     settings = msgspec.to_builtins(act.settings)
     if settings:
-        parts.append("with " + enumerated([f"{key} {value}" for key, value in settings.items()]))
+        parts.append(
+            "with " + enumerated([_setting_words(key, value) for key, value in settings.items()])
+        )
     return " ".join(parts)
+
+
+def _setting_words(key: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return key if value else f"no {key}"
+    return f"{key} {value}"
 
 
 def process_of(start: Start) -> str:

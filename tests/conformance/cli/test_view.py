@@ -133,7 +133,7 @@ def test_a_counterexample_is_no_green_page(
 ) -> None:
     own = f"{ROOT / 'examples' / 'revisions' / 'first_wins.py'}:FIRST_WINS"
     asked = ("--question", "zombie", "--property", "a-restart-in-a-stable-group-is-quiet")
-    assert ran("check", own, *asked, "--report", str(tmp_path)) == 1
+    assert ran("check", own, *asked, "--strict", "--report", str(tmp_path)) == 1
     (trace,) = tmp_path.glob("*.trace.json")
     page = tmp_path / "page.html"
     view(capsys, "--revision", own, str(trace), "-o", str(page))

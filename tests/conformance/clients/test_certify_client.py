@@ -73,8 +73,8 @@ async def test_what_a_library_has_not_is_not_run() -> None:
     client = find_client(f"exec:{sys.executable} {FAKE}")
     certifier = ClientCertifier(client, ServedStage(find_revision("kafka-4")))
     results = await certifier.run(list(matching_scenarios(["follower-restarts-sticky"]).values()))
-    assert [(one.outcome, one.attempts) for one in results] == [(Outcome.UNSUPPORTED, 0)]
-    assert results[0].message == "fake has no assignor sticky"
+    assert {(one.outcome, one.attempts) for one in results} == {(Outcome.UNSUPPORTED, 0)}
+    assert {one.message for one in results} == {"fake has no assignor sticky"}
 
 
 async def test_a_run_of_some_cases_says_how_many_it_left_out() -> None:

@@ -257,7 +257,7 @@ def test_a_trace_from_another_folder_names_the_same_file(
     (tmp_path / "folder").mkdir()
     few = ("--question", "zombie", "--property", "a-restart-in-a-stable-group-is-quiet")
     monkeypatch.chdir(tmp_path)
-    assert run("check", "mine.py:FIRST_WINS", *few, "--report", "runs") == 1
+    assert run("check", "mine.py:FIRST_WINS", *few, "--strict", "--report", "runs") == 1
     (trace,) = (tmp_path / "runs").glob("*.trace.json")
     monkeypatch.setattr(revisions, "_OWN", {})
     monkeypatch.setattr(revisions, "_PLACES", {})
@@ -325,7 +325,7 @@ def test_a_trace_that_names_it_runs_it_only_where_told(
 ) -> None:
     copy = f"{write((EXAMPLES / 'first_wins.py').read_text(encoding='utf-8'))}:FIRST_WINS"
     few = ("--question", "zombie", "--property", "a-restart-in-a-stable-group-is-quiet")
-    assert run("check", copy, *few, "--report", str(tmp_path)) == 1
+    assert run("check", copy, *few, "--strict", "--report", str(tmp_path)) == 1
     (trace,) = tmp_path.glob("*.trace.json")
     elsewhere = trace.read_text(encoding="utf-8").replace("mine.py", "theirs.py")
     (tmp_path / "mine.py").rename(tmp_path / "theirs.py")

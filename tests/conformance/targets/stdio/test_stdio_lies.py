@@ -27,7 +27,6 @@ from fencepost.conformance.targets.stdio import line_process
 from fencepost.conformance.targets.stdio.line_process import LineProcess
 from fencepost.conformance.targets.stdio.protocol_schemas import COMMANDS
 from fencepost.conformance.targets.stdio.stdio import ExecTarget
-from fencepost.model.history.words import with_article
 from fencepost.model.plans.steps import (
     DeleteTopics,
     Disconnect,
@@ -99,8 +98,9 @@ def lies(command: str) -> Iterator[Lie]:
     yield Lie('{"version":"\\\\ud800"}', "half of a surrogate pair")
     yield Lie('{"ms":NaN}', "NaN is no JSON value")
     yield Lie("[" * 2000 + "]" * 2000, "nested too deeply")
-    for other, kind in (("[]", "list"), ('"ok"', "str"), ("7", "int"), ("null", "NoneType")):
-        yield Lie(other, f"is JSON, but {with_article(kind)} and not an object")
+    for other, kind in (("[]", "an array"), ('"ok"', "a string"), ("7", "a number")):
+        yield Lie(other, f"is JSON, but {kind} and not an object")
+    yield Lie("null", "is JSON, but null and not an object")
     for key in honest:
         rest = {k: v for k, v in honest.items() if k != key}
         yield Lie(json.dumps(rest), f"'{key}' is a required property")
