@@ -32,6 +32,8 @@ What each library does with [what a client owes](obligations.md), held to it by
 [`fencepost certify-client`](certify-client.md) on a served broker.  `tox -e clients` runs all of
 them again and compares case by case.  A plain number counts cases that pass; *known* ones fail, are
 listed with their reason, and still run each time; *n/a* ones need what the library doesn't have.
+*fail* ones are in no list: they failed on a served broker, and nobody has held them against a real
+Kafka yet.
 """
 
 
