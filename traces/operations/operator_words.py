@@ -500,7 +500,7 @@ def other_lines(report: OperatorReport) -> Iterator[str]:
     if (more := len(removed) - MOST) > 0:
         yield f"And {more:,} more static members were removed by others; the JSON has them."
     yield from failovers(report)
-    if report.causes[Cause.NOT_STORED] and not any(each.is_of_broker for each in report.problems):
+    if report.causes[Cause.NOT_STORED]:
         yield from storage_words(report, report.from_ms or 0, report.until_ms or 0)
     if report.near_timeouts.count:
         worst = report.near_timeouts.rows[0]

@@ -72,8 +72,6 @@ def _problem(problem: Recurring, report: OperatorReport) -> OperatorProblem:
             says, remedy = _shared(problem, problem.first)
         elif problem.kind == "fenced":
             says += _MAY_BE_SHARED
-    if isinstance(problem.first, Loop) and problem.first.cause is Cause.NOT_STORED:
-        says = " ".join([says, *storage_words(report, problem.from_ms, problem.until_ms)])
     return OperatorProblem(
         problem.kind,
         problem.first.group,

@@ -101,7 +101,7 @@ def test_a_twin_is_the_same_scenario_without_instance_ids() -> None:
     assert len(twin.acts) == len(static.acts)
     differing = [two for one, two in zip(static.acts, twin.acts, strict=True) if one != two]
     assert differing == [Start("a", None, settings=Settings(auto_commit_ms=300))]
-    assert SCENARIOS["coordinator-moves-dynamic"].about.endswith("node.  Members are dynamic.")
+    assert SCENARIOS["coordinator-moves-dynamic"].about.endswith("node. Members are dynamic.")
 
 
 def test_what_befalls_a_first_join_befalls_both_joins_of_a_dynamic_member() -> None:
