@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
+from pathlib import Path
+
+from fencepost.traces.audit.server_log_audit import ServerLogRun, audit_server_log
+from fencepost.traces.logs.server_log import ServerLog
+
+START_MS = 1_741_701_600_000
+"""Time of the first line in tests without another: 2025-03-11 14:00:00 UTC."""
+
+Line = tuple[int, str]
+"""A time since 1970, in ms, and a message."""
 
 
 class CoordinatorLines:
@@ -26,6 +37,10 @@ class CoordinatorLines:
         date = datetime.fromtimestamp(at_ms / 1000, UTC)
         at = f"{date:%Y-%m-%d %H:%M:%S},{at_ms % 1000:03}"
         return f"[{at}] INFO {self._head} {message} ({self._logger})\n"
+
+    def text(self, lines: Iterable[Line]) -> str:
+        """Return lines as the text of a log."""
+        return "".join(self.line(at_ms, message) for at_ms, message in lines)
 
     def new_id(self, member_id: str, state: str = "Stable") -> str:
         """Return the message about a member id that is handed out."""
@@ -131,3 +146,10 @@ class CoordinatorLines:
             f"rebalanceTimeoutMs={rebalance_ms}, supportedProtocols=List({protocols})) has left "
             f"group {self.group} through explicit `LeaveGroup`; client reason: {client_reason}"
         )
+
+
+def audit_text(folder: Path, text: str) -> ServerLogRun:
+    """Audit the text of a server.log, which is written into a folder."""
+    path = folder / "server.log"
+    path.write_text(text)
+    return audit_server_log(ServerLog([path]))

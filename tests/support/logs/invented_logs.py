@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from hypothesis import strategies as st
-from support.logs.coordinator_lines import CoordinatorLines
+from support.logs.coordinator_lines import START_MS, CoordinatorLines, Line
 
-START_MS = 1_741_701_600_000
 GAPS_S = (1, 7, 40, 100, 1_500, 15_000)
 """Distances of deeds: within a rebalance, a session, a deployment, and far from all others."""
 NAMES = ("ads-1", "ads-2", "ads-3")
@@ -15,7 +14,6 @@ STATIC = frozenset({"ads-3"})
 CLOSED = "the consumer is being closed"
 DEEDS = ("join", "join", "leave", "expire", "expire", "rejoin", "move", "delete")
 
-Line = tuple[int, str]
 Step = tuple[int, str, str]
 steps = st.lists(
     st.tuples(st.sampled_from(GAPS_S), st.sampled_from(DEEDS), st.sampled_from(NAMES)),
@@ -55,10 +53,6 @@ class InventedGroup:
                 "delete": self._delete,
             }[deed](name)
         return self
-
-    def text(self) -> str:
-        """Return the log."""
-        return "".join(self.words.line(at_ms, message) for at_ms, message in self.lines)
 
     def _new_id(self, name: str) -> str:
         self._ids += 1

@@ -5,16 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.logs.coordinator_lines import CoordinatorLines
+from support.logs.coordinator_lines import START_MS, CoordinatorLines, Line, audit_text
 
-from fencepost.traces.audit.server_log_audit import audit_server_log
-from fencepost.traces.logs.server_log import ServerLog
 from fencepost.traces.operations.interruption_words import empty_times, expirations
-from fencepost.traces.operations.operator_report import OperatorReport
 from fencepost.traces.operations.operator_rows import Remedy
 from fencepost.traces.operations.operator_words import operator_summary
 
-START_MS = 1_741_701_600_000
 TURN_MS = 90_000
 KAFKA_GO = "ingest@pod-1 (github.com/segmentio/kafka-go)"
 
@@ -22,7 +18,7 @@ KAFKA_GO = "ingest@pod-1 (github.com/segmentio/kafka-go)"
 def turns(client_id: str, count: int = 5, *, others: int = 2) -> str:
     """Write a log in which one of several processes expires and is back, again and again."""
     group = CoordinatorLines("mail", is_new=True)
-    lines: list[str] = []
+    lines: list[Line] = []
     for turn in range(count):
         at_ms, generation = START_MS + turn * TURN_MS, 2 * turn
         old, new = (f"{client_id}-00000000-0000-4000-8000-{n:012}" for n in (turn, turn + 1))
@@ -37,14 +33,8 @@ def turns(client_id: str, count: int = 5, *, others: int = 2) -> str:
             (22_000, group.generation(generation + 2, others + 1)),
             (22_010, group.assignment(generation + 2, "a", others + 1)),
         ):
-            lines.append(group.line(at_ms + after_ms, message))
-    return "".join(lines)
-
-
-def audited(folder: Path, text: str) -> OperatorReport:
-    path = folder / "server.log"
-    path.write_text(text)
-    return audit_server_log(ServerLog([path])).report
+            lines.append((at_ms + after_ms, message))
+    return group.text(lines)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +43,7 @@ def audited(folder: Path, text: str) -> OperatorReport:
 def test_a_library_without_static_members_is_not_offered_them(
     tmp_path: Path, client_id: str, has_static: bool
 ) -> None:
-    report = audited(tmp_path, turns(client_id))
+    report = audit_text(tmp_path, turns(client_id)).report
     text = "\n".join(operator_summary(report))
     assert (report.remedies[Remedy.STATIC] > 0) == has_static
     assert (report.avoidable > 0) == has_static
@@ -73,7 +63,8 @@ def test_a_library_without_static_members_is_not_offered_them(
 def test_a_loop_of_one_process_says_that_the_others_stayed(
     tmp_path: Path, others: int, says: str
 ) -> None:
-    text = "\n".join(operator_summary(audited(tmp_path, turns("rdkafka", others=others))))
+    report = audit_text(tmp_path, turns("rdkafka", others=others)).report
+    text = "\n".join(operator_summary(report))
     assert says in text
     assert ("It is one process" in text) == bool(says)
 
@@ -90,7 +81,8 @@ def test_a_static_member_that_expired_may_have_been_stopped(tmp_path: Path) -> N
         (60_001, group.preparation(1, group.expiry_reason(member))),
         (60_002, group.no_member(2)),
     )
-    report = audited(tmp_path, "".join(group.line(START_MS + ms, text) for ms, text in messages))
+    lines = ((START_MS + after_ms, message) for after_ms, message in messages)
+    report = audit_text(tmp_path, group.text(lines)).report
     (line,) = (line for line in expirations(report) if line.startswith("  "))
     assert "not back until the log ends (a static member sends no LeaveGroup when it is" in line
     assert any("nothing is wrong if it was" in line for line in empty_times(report))

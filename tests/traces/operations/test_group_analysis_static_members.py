@@ -5,19 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.logs.coordinator_lines import CoordinatorLines
+from support.logs.coordinator_lines import START_MS, CoordinatorLines, Line, audit_text
 
-from fencepost.traces.audit.server_log_audit import audit_server_log
-from fencepost.traces.logs.server_log import ServerLog
-from fencepost.traces.operations.operator_report import OperatorReport
 from fencepost.traces.operations.operator_rows import End, Remedy
 from fencepost.traces.operations.operator_words import operator_summary
 
-START_MS = 1_741_701_600_000
 MINUTE_MS = 60_000
 BACK_MS = 15_000
 
-Line = tuple[int, str]
 each_coordinator = pytest.mark.parametrize("is_new", [False, True], ids=["old", "new"])
 
 
@@ -55,19 +50,13 @@ def restarts(words: CoordinatorLines, *, joins: bool, static: bool = True) -> li
     return lines
 
 
-def report_of(folder: Path, words: CoordinatorLines, lines: list[Line]) -> OperatorReport:
-    path = folder / "server.log"
-    path.write_text("".join(words.line(at_ms, message) for at_ms, message in lines))
-    return audit_server_log(ServerLog([path])).report
-
-
 @each_coordinator
 @pytest.mark.parametrize("joins", [True, False], ids=["join", "reason"])
 def test_static_members_that_expire_before_their_first_join_come_back(
     tmp_path: Path, is_new: bool, joins: bool
 ) -> None:
     words = CoordinatorLines("pay", is_new=is_new)
-    report = report_of(tmp_path, words, restarts(words, joins=joins))
+    report = audit_text(tmp_path, words.text(restarts(words, joins=joins))).report
     rows = report.expirations.rows
     assert [row.instance_id for row in rows] == ["pay-0", "pay-1", "pay-2"]
     assert [(row.back_ms or 0) - row.at_ms for row in rows] == 3 * [BACK_MS]
@@ -84,7 +73,7 @@ def test_static_members_that_expire_before_their_first_join_come_back(
 @each_coordinator
 def test_dynamic_members_with_such_names_stay_dynamic(tmp_path: Path, is_new: bool) -> None:
     words = CoordinatorLines("pay", is_new=is_new)
-    report = report_of(tmp_path, words, restarts(words, joins=True, static=False))
+    report = audit_text(tmp_path, words.text(restarts(words, joins=True, static=False))).report
     assert [row.instance_id for row in report.expirations.rows] == 3 * [None]
     assert not report.life_lines.count
 
@@ -101,7 +90,7 @@ def test_a_member_of_a_group_without_dynamic_ones_is_static(tmp_path: Path, is_n
         (START_MS + MINUTE_MS + 3_000, words.generation(6, 2)),
         (START_MS + MINUTE_MS + 3_010, words.assignment(6, leader, 2, 2)),
     ]
-    report = report_of(tmp_path, words, lines)
+    report = audit_text(tmp_path, words.text(lines)).report
     (row,) = report.expirations.rows
     assert (row.instance_id, row.back_ms, row.is_unclear) == ("pay-3", None, False)
 
@@ -131,7 +120,7 @@ def test_a_takeover_of_a_member_that_was_loaded_without_its_kind(
         ),
         (START_MS + MINUTE_MS + 10, words.generation(6, 1)),
     ]
-    report = report_of(tmp_path, words, lines)
+    report = audit_text(tmp_path, words.text(lines)).report
     first, *_ = report.life_lines.rows
     assert (first.member_id, first.end) == (old, End.REPLACED)
     assert report.figures["pay"].replaced == 1

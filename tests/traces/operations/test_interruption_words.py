@@ -6,15 +6,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from support.logs.coordinator_lines import CoordinatorLines
+from support.logs.coordinator_lines import START_MS, CoordinatorLines, audit_text
 
-from fencepost.traces.audit.server_log_audit import audit_server_log
-from fencepost.traces.logs.server_log import ServerLog
 from fencepost.traces.operations.interruption_words import expirations
 from fencepost.traces.operations.operator_report import OperatorReport
 from fencepost.traces.operations.operator_words import headline
 
-START_MS = 1_741_701_600_000
 HOUR_MS = 3_600_000
 
 
@@ -46,9 +43,7 @@ def audited(folder: Path, times_ms: Iterable[int]) -> OperatorReport:
             f"{group}-w4-c7a2ea20-b2f1-4c94-ae05-319acb5c74{turn}0",
         )
     ]
-    path = folder / "server.log"
-    path.write_text("".join(sorted(lines)))
-    return audit_server_log(ServerLog([path])).report
+    return audit_text(folder, "".join(sorted(lines))).report
 
 
 def test_members_of_several_groups_that_expire_together_are_in_the_first_line(

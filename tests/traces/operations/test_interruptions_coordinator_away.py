@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from support.logs.coordinator_lines import CoordinatorLines
+from support.logs.coordinator_lines import START_MS, CoordinatorLines, Line
 
 from fencepost.traces.audit.server_log_audit import audit_server_log
 from fencepost.traces.logs.server_log import ServerLog
@@ -15,12 +15,8 @@ from fencepost.traces.operations.operator_rows import Failover, Remedy
 from fencepost.traces.operations.operator_words import headline, operator_json, operator_summary
 from fencepost.traces.operations.rebalances import AWAY, STALE
 
-START_MS = 1_741_701_600_000
 IDS = [f"{name}-2623169f-271d-4e1f-ae23-2007b27b1{n:03}" for n, name in enumerate("abcabc")]
 LAG_MS, AWAY_MS, SESSION_MS = 10_000, 35_000, 45_000
-
-Line = tuple[int, str]
-Words = Callable[[int], list[str]]
 
 
 def unloading(*, is_new: bool) -> list[str]:
@@ -67,7 +63,7 @@ def loading(generation: int, *, is_new: bool) -> list[str]:
 
 
 class Away:
-    """A log in which c expires, the group is away, and a and b expire a session after that."""
+    """The parts of a log in which c expires, the group goes away, and a and b expire later."""
 
     def __init__(self, *, is_new: bool, generation: int = 32) -> None:
         self.words = CoordinatorLines("orders", is_new=is_new, partition=12)
@@ -107,8 +103,7 @@ def report_of(folder: Path, words: CoordinatorLines, *brokers: Sequence[Line]) -
     for number, lines in enumerate(brokers, 1):
         paths.append(folder / f"b-{number}" / "server.log")
         paths[-1].parent.mkdir()
-        text = "".join(words.line(at_ms, message) for at_ms, message in lines)
-        paths[-1].write_text(text.replace("Coordinator 1", f"Coordinator {number}"))
+        paths[-1].write_text(words.text(lines).replace("Coordinator 1", f"Coordinator {number}"))
     return audit_server_log(ServerLog(paths)).report
 
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.logs.coordinator_lines import CoordinatorLines
+from support.logs.coordinator_lines import START_MS, CoordinatorLines, Line, audit_text
 
-from fencepost.traces.audit.server_log_audit import ServerLogRun, audit_server_log
-from fencepost.traces.logs.server_log import ServerLog
 from fencepost.traces.operations.interruption_words import empty_times
 from fencepost.traces.operations.operator_words import (
     headline,
@@ -16,16 +14,14 @@ from fencepost.traces.operations.operator_words import (
     operator_summary,
 )
 
-START_MS = 1_741_701_600_000
 MINUTE_MS = 60_000
 UUID = "2623169f-271d-4e1f-ae23-2007b27b100"
 
-Line = tuple[int, str]
 each_coordinator = pytest.mark.parametrize("is_new", [False, True], ids=["old", "new"])
 
 
 def lost(words: CoordinatorLines) -> list[Line]:
-    """The only member expires."""
+    """Return lines about the only member, which expires."""
     gone = f"worker-{UUID}1"
     return [
         (START_MS, words.expiry(gone)),
@@ -35,7 +31,7 @@ def lost(words: CoordinatorLines) -> list[Line]:
 
 
 def deleted(words: CoordinatorLines, *others: str) -> list[Line]:
-    """Somebody deletes the group, and others."""
+    """Return lines about the deletion of the group, and of others."""
     names = ", ".join(sorted([words.group, *others]))
     at_ms = START_MS + 10 * MINUTE_MS
     says = f"The following groups were deleted: {names}. A total of 12 offsets were removed."
@@ -44,6 +40,7 @@ def deleted(words: CoordinatorLines, *others: str) -> list[Line]:
 
 
 def used_again(words: CoordinatorLines, minute: int) -> list[Line]:
+    """Return lines about a new member."""
     came, at_ms = f"worker-{UUID}2", START_MS + minute * MINUTE_MS
     return [
         (at_ms, words.dynamic_join(came, "Empty")),
@@ -53,17 +50,11 @@ def used_again(words: CoordinatorLines, minute: int) -> list[Line]:
     ]
 
 
-def run_of(folder: Path, words: CoordinatorLines, lines: list[Line]) -> ServerLogRun:
-    path = folder / "server.log"
-    path.write_text("".join(words.line(at_ms, message) for at_ms, message in lines))
-    return audit_server_log(ServerLog([path]))
-
-
 @each_coordinator
 @pytest.mark.parametrize("others", [(), ("another", "worker-group")])
 def test_a_deleted_group_is_not_lost(tmp_path: Path, is_new: bool, others: tuple[str, ...]) -> None:
     words = CoordinatorLines("workers", is_new=is_new)
-    run = run_of(tmp_path, words, [*lost(words), *deleted(words, *others)])
+    run = audit_text(tmp_path, words.text([*lost(words), *deleted(words, *others)]))
     report = run.report
     assert report.figures["workers"].lost is None
     assert (report.groups, not run.skipped) == (1, True)
@@ -82,7 +73,7 @@ def test_a_deleted_group_is_not_lost(tmp_path: Path, is_new: bool, others: tuple
 def test_a_deleted_group_that_is_used_again(tmp_path: Path, is_new: bool) -> None:
     words = CoordinatorLines("workers", is_new=is_new)
     lines = [*lost(words), *deleted(words), *used_again(words, 12)]
-    report = run_of(tmp_path, words, lines).report
+    report = audit_text(tmp_path, words.text(lines)).report
     text = "\n".join(operator_summary(report))
     assert "Deleted, and not used since" not in text
     assert "the last member expired; deleted at 2025-03-11 14:10:00 UTC" in text
@@ -93,7 +84,7 @@ def test_a_deleted_group_that_is_used_again(tmp_path: Path, is_new: bool) -> Non
 def test_the_deletion_of_another_group_changes_nothing(tmp_path: Path, is_new: bool) -> None:
     words = CoordinatorLines("workers", is_new=is_new)
     other = CoordinatorLines("workers-2", is_new=is_new)
-    report = run_of(tmp_path, words, [*lost(words), *deleted(other)[-1:]]).report
+    report = audit_text(tmp_path, words.text([*lost(words), *deleted(other)[-1:]])).report
     assert report.figures["workers"].lost is not None
     assert "Start the process again" in "\n".join(empty_times(report))
 
@@ -101,7 +92,7 @@ def test_the_deletion_of_another_group_changes_nothing(tmp_path: Path, is_new: b
 def test_a_group_that_the_coordinator_removes_was_not_deleted(tmp_path: Path) -> None:
     """It does so with any group that has neither members nor offsets."""
     words = CoordinatorLines("workers")
-    report = run_of(tmp_path, words, [*lost(words), *deleted(words)[:1]]).report
+    report = audit_text(tmp_path, words.text([*lost(words), *deleted(words)[:1]])).report
     assert report.figures["workers"].lost is not None
 
 
@@ -118,7 +109,8 @@ def test_a_member_that_comes_back_after_long_is_back(tmp_path: Path, is_new: boo
     again = [
         (at_ms, message.replace(f"{UUID}2", f"{UUID}3")) for at_ms, message in used_again(words, 40)
     ]
-    report = run_of(tmp_path, words, [*used_again(words, 0), *expires, *again]).report
+    lines = [*used_again(words, 0), *expires, *again]
+    report = audit_text(tmp_path, words.text(lines)).report
     (row,) = report.expirations.rows
     assert (row.back_ms or 0) - row.at_ms == 39 * MINUTE_MS
     assert "back 39 min later" in "\n".join(operator_summary(report))

@@ -11,10 +11,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.logs.coordinator_lines import audit_text
 from support.logs.invented_logs import NAMES, InventedGroup, Step, steps
 
-from fencepost.traces.audit.server_log_audit import audit_server_log
-from fencepost.traces.logs.server_log import ServerLog
 from fencepost.traces.operations.open_metrics import metrics_text
 from fencepost.traces.operations.operator_report import OperatorReport
 from fencepost.traces.operations.operator_rows import AVOIDING, Remedy
@@ -22,7 +21,6 @@ from fencepost.traces.operations.operator_words import headline, operator_json, 
 
 
 def report_of(folder: Path, groups: Sequence[InventedGroup]) -> OperatorReport:
-    path = folder / "server.log"
     lines = sorted(
         (
             (at_ms, group.words.line(at_ms, message))
@@ -31,12 +29,11 @@ def report_of(folder: Path, groups: Sequence[InventedGroup]) -> OperatorReport:
         ),
         key=lambda line: line[0],
     )
-    path.write_text("".join(text for _, text in lines))
-    return audit_server_log(ServerLog([path])).report
+    return audit_text(folder, "".join(text for _, text in lines)).report
 
 
 def numbers(text: str) -> list[int]:
-    """The numbers behind the names of a list."""
+    """Return the numbers behind the names of a list."""
     return [int(number) for number in re.findall(r" (\d+)(?:,|$)", text)]
 
 
@@ -135,7 +132,7 @@ ONCE = {
 @pytest.mark.parametrize("story", ONCE)
 @pytest.mark.parametrize("times", [1, 2, 3])
 @pytest.mark.parametrize("is_new", [False, True], ids=["old", "new"])
-def test_what_happens_several_times_counts_so_often(
+def test_a_story_that_repeats_counts_each_time(
     tmp_path: Path, story: str, times: int, is_new: bool
 ) -> None:
     group = InventedGroup("ads", is_new=is_new, before=NAMES).do(times * ONCE[story])
