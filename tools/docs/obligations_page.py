@@ -12,7 +12,7 @@ from pathlib import Path
 
 from fencepost.conformance.cases.clients.scenario_catalogue import SCENARIOS
 from fencepost.model.history.words import plural
-from fencepost.properties.requirements.requirement import AREAS, Members, Requirement
+from fencepost.properties.requirements.requirement import AREAS, Requirement
 from fencepost.properties.requirements.requirements import REQUIREMENTS, in_area
 
 FILE = "clients/obligations.md"
@@ -46,13 +46,6 @@ only a served broker does; all others also run against a real one (`--broker kaf
 |---|---|---|"""
 
 
-_MEMBERS = {
-    Members.ALL: "all members",
-    Members.STATIC: "static members",
-    Members.DYNAMIC: "dynamic members",
-}
-
-
 def obligations_page() -> str:
     """Make the page."""
     parts = [_TITLE.format(count=plural(len(REQUIREMENTS), "obligation"))]
@@ -70,7 +63,7 @@ def _row(row: Requirement) -> Iterator[str]:
     yield f"### {row.id}\n"
     yield f"**{row.level.value}.** {_plain(row.sentence)}\n"
     yield f"*Provoked*: {_plain(row.provoked)}.  *Judged*: {_plain(row.judged)}.  "
-    yield f"*Source*: {_plain(row.source)}.  *Holds for*: {_MEMBERS[row.members]}.  "
+    yield f"*Source*: {_plain(row.source)}.  *Holds for*: {row.members.value} members.  "
     yield f"*Shown by*: {scenarios}.\n"
     if row.dispute:
         yield f"*Why {row.level.value}*: {_plain(row.dispute)}\n"

@@ -176,8 +176,12 @@ def _observed(result: ClientResult, listed: Sequence[KnownFailure]) -> str:
 
 def entries_of(library: str) -> list[KnownFailure]:
     """Return all entries of a library's list, those for one version as those for many."""
-    path = CLIENT_FOLDER / f"{library}.json"
+    path = _list_of(library)
     return read(path) if path.is_file() else []
+
+
+def _list_of(library: str) -> Path:
+    return CLIENT_FOLDER / f"{library}.json"
 
 
 def range_for(entry: KnownFailure, releases: Sequence[TriedRelease]) -> str | None:
@@ -258,38 +262,41 @@ def _cells(release: TriedRelease) -> Iterator[str]:
 
 def main(docs: Path, *words: str) -> None:
     """Try the releases that are named, and write figures, page and lists."""
-    expected = [f"{library}:{version}" for library in RELEASES for version in RELEASES[library]]
     kept = (
         {release.client: release for release in read_figures(docs)}
         if (docs / FIGURES).is_file()
         else {}
     )
-    for name in expected:
-        library = name.partition(":")[0]
-        if {"all", name, library} & set(words):
-            listed = () if "plain" in words else entries_of(library)
-            tried = asyncio.run(try_release(name, listed))
-            before = kept.get(name, tried).listed
-            kept[name] = structs.replace(tried, listed={**before, **tried.listed})
-            sys.stdout.write(f"{kept[name]}\n")
-            sys.stdout.flush()
-            _write(docs, [kept[name] for name in expected if name in kept])
-    _write(docs, [kept[name] for name in expected if name in kept])
+    for library, versions in RELEASES.items():
+        listed = () if "plain" in words else entries_of(library)
+        for name in (f"{library}:{version}" for version in versions):
+            if {"all", name, library} & set(words):
+                tried = asyncio.run(try_release(name, listed))
+                before = kept.get(name, tried).listed
+                kept[name] = structs.replace(tried, listed={**before, **tried.listed})
+                sys.stdout.write(f"{kept[name]}\n")
+                sys.stdout.flush()
+                _write(docs, kept)
+    _write(docs, kept)
     if "ranges" in words:
         for library in RELEASES:
-            _write_ranges(
-                library, [kept[name] for name in expected if name.startswith(f"{library}:")]
-            )
+            _write_ranges(library, _kept_of(library, kept))
+
+
+def _kept_of(library: str, kept: Mapping[str, TriedRelease]) -> list[TriedRelease]:
+    names = (f"{library}:{version}" for version in RELEASES[library])
+    return [kept[name] for name in names if name in kept]
 
 
 def _write_ranges(library: str, releases: Sequence[TriedRelease]) -> None:
-    path = CLIENT_FOLDER / f"{library}.json"
+    path = _list_of(library)
     if path.is_file():
         text = json.dumps(ranged(library, releases).plain(), indent=2, ensure_ascii=False)
         path.write_text(f"{text}\n", encoding="utf-8", newline="\n")
 
 
-def _write(docs: Path, releases: Sequence[TriedRelease]) -> None:
+def _write(docs: Path, kept: Mapping[str, TriedRelease]) -> None:
+    releases = [release for library in RELEASES for release in _kept_of(library, kept)]
     lines = ",\n".join(msgspec.json.encode(release).decode() for release in releases)
     (docs / FIGURES).write_text(f"[\n{lines}\n]\n", encoding="utf-8", newline="\n")
     (docs / PAGE).write_text(page(releases), encoding="utf-8", newline="\n")

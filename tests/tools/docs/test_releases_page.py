@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import msgspec
 import pytest
 from msgspec import structs
+from support.places import ROOT
 
 from fencepost.conformance.clients.driver_programs import LIBRARIES
 from fencepost.properties.judging.known_failures import KnownFailure, matches
+from fencepost.traces.files.known_failure_lists import KnownFailureList, read
+from tools.docs import releases_page
 from tools.docs.releases_page import (
     FIGURES,
     PAGE,
@@ -22,7 +27,7 @@ from tools.docs.releases_page import (
     read_figures,
 )
 
-DOCS = Path(__file__).parents[3] / "docs"
+DOCS = ROOT / "docs"
 AGAIN = "make it anew: python -m tools.docs.releases_page docs"
 FIGURES_KEPT = read_figures(DOCS)
 ENTRY = KnownFailure("lib", "*", "OWED/life", "OWED", "it leaves", "it leaves", "")
@@ -40,8 +45,8 @@ def test_the_page_is_that_of_the_figures(tmp_path: Path) -> None:
 def test_what_was_tried_are_the_last_releases_of_libraries() -> None:
     assert set(RELEASES) <= set(LIBRARIES)
     tried = [release.client for release in FIGURES_KEPT]
-    wanted = [f"{kind}:{version}" for kind in RELEASES for version in RELEASES[kind]]
-    assert tried == [name for name in wanted if name in tried]
+    expected = [f"{kind}:{version}" for kind in RELEASES for version in RELEASES[kind]]
+    assert tried == [name for name in expected if name in tried]
 
 
 @pytest.mark.parametrize("library", RELEASES)
@@ -85,6 +90,21 @@ def test_a_range_reaches_as_far_back_as_the_failure_was_seen(
 def test_a_library_of_patches_alone_has_ranges_of_them() -> None:
     releases = [release("0.4.51", "fail"), release("0.4.50", "fail")]
     assert range_for(ENTRY, releases) == ">=0.4.50,<0.4.52"
+
+
+def test_ranges_are_written_where_some_releases_were_not_tried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(releases_page, "CLIENT_FOLDER", tmp_path)
+    path = tmp_path / "sarama.json"
+    path.write_text(json.dumps(KnownFailureList(entries=(ENTRY,)).plain()), "utf-8")
+    newest = f"sarama:{RELEASES['sarama'][0]}"
+    tried = TriedRelease(newest, outcomes=RUNS, listed={ENTRY.case: "fail"})
+    (tmp_path / "clients").mkdir()
+    (tmp_path / FIGURES).write_bytes(msgspec.json.encode([tried]))
+    main(tmp_path, "ranges")
+    (entry,) = read(path)
+    assert entry.versions == ">=1.61,<1.62"
 
 
 def test_a_row_says_what_runs_and_what_lacks() -> None:
