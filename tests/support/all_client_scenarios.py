@@ -1,4 +1,4 @@
-"""The simulated scenarios of clients from all rooms, by what they show."""
+"""Collect the simulated scenarios of clients, those of commits among them."""
 
 from support import client_commit_scenarios
 from support.client_scenarios import SCENARIOS, broken_by

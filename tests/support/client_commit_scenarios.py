@@ -1,4 +1,4 @@
-"""What a client owes that commits and subscribes, as runs of the simulation that a liar fails."""
+"""Run the simulation for obligations of commits and subscriptions, which a lying client fails."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from support.client_scenarios import (
     instance_of,
     joined_as_itself,
     joins,
+    never_shared,
     nth,
     owned,
     produce,
@@ -33,15 +34,12 @@ from fencepost.conformance.simulate.simulation import (
 )
 from fencepost.model.client.behaviour import Conduct
 from fencepost.model.client.client_interface import (
-    Assigned,
     Committed,
     ErrorReported,
     Lost,
     Records,
-    Revoked,
 )
 from fencepost.model.messages.errors import Error
-from fencepost.model.messages.subscription import TopicPartition
 from fencepost.model.plans.steps import Commit, Subscribe, Unsubscribe
 
 _SELDOM_MS = 5000
@@ -170,18 +168,7 @@ def a_member_misses_a_generation(conduct: Conduct) -> None:
     sim.run_for(300)
     sim.cut_all()
     sim.run_for(20_000)
-    owners: dict[TopicPartition, str] = {}
-    for told in sim.events:
-        match told.event:
-            case Assigned(partitions):
-                for partition in partitions:
-                    assert partition not in owners, f"{owners[partition]} still has it"
-                    owners[partition] = told.client
-            case Revoked(partitions) | Lost(partitions):
-                for partition in partitions:
-                    del owners[partition]
-            case _:
-                pass
+    never_shared(sim)
     shared(sim, "a", "b", "c")
     assert {len(owned(sim, name)) for name in "abc"} == {2}
     assert sim.cluster.model.groups[GROUP].holder(instance_of("b"))

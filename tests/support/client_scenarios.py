@@ -183,6 +183,22 @@ def owned(sim: Simulation, name: str) -> set[TopicPartition]:
     return found
 
 
+def never_shared(sim: Simulation) -> None:
+    """Assert that no user was ever given a partition that another one still had."""
+    owners: dict[TopicPartition, str] = {}
+    for row in sim.events:
+        match row.event:
+            case Assigned(partitions):
+                for partition in partitions:
+                    assert partition not in owners, f"{owners[partition]} still has it"
+                    owners[partition] = row.client
+            case Revoked(partitions) | Lost(partitions):
+                for partition in partitions:
+                    del owners[partition]
+            case _:
+                pass
+
+
 def all_partitions() -> set[TopicPartition]:
     return {TopicPartition(TOPIC, number) for number in range(PARTITIONS)}
 
@@ -711,18 +727,7 @@ def _handed_over(sim: Simulation, conduct: Conduct, others: Conduct) -> None:
     group_of(sim, conduct, assignors=("cooperative-sticky",))
     kept = owned(sim, "a")
     _two_more(sim, others)
-    owners: dict[TopicPartition, str] = {}
-    for told in sim.events:
-        match told.event:
-            case Assigned(partitions):
-                for partition in partitions:
-                    assert partition not in owners, f"{owners[partition]} still has it"
-                    owners[partition] = told.client
-            case Revoked(partitions) | Lost(partitions):
-                for partition in partitions:
-                    del owners[partition]
-            case _:
-                pass
+    never_shared(sim)
     shared(sim, "a", "b", "c")
     assert owned(sim, "a") < kept
     assert {len(owned(sim, name)) for name in "abc"} == {2}

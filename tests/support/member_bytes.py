@@ -28,24 +28,20 @@ _VALID = st.one_of(
     ),
     st.builds(encode_assignment, _PARTITIONS, st.integers(0, 9)),
 )
-
-
 _LENGTHS = (b"", b"\xff", b"\x7f\xff\xff\xff")
-"""The end of nothing, of what is null, and of what never ends."""
+"""Bytes that stand for no length, for null, and for a length without end."""
 
 
 @st.composite
 def _nearly_valid(draw: st.DrawFn) -> bytes:
-    """Valid bytes with others in some places: wrong lengths, versions, counts; or an end cut."""
+    """Draw valid bytes, and replace or cut up to three parts: lengths, versions, the end."""
     data = bytearray(draw(_VALID))
     for _ in range(draw(st.integers(0, 3))):
         at = draw(st.integers(0, len(data)))
         end = draw(st.integers(at, min(at + 4, len(data))))
-        data[at:end] = draw(
-            st.sampled_from([b"", b"\xff", b"\x7f\xff\xff\xff"]) | st.binary(max_size=4)
-        )
+        data[at:end] = draw(st.sampled_from(_LENGTHS) | st.binary(max_size=4))
     return bytes(data)
 
 
 STRANGE = st.one_of(_VALID, _nearly_valid(), st.binary(max_size=60))
-"""What a member may find where it reads what another one wrote."""
+"""Any bytes that a member may read as those of another one."""

@@ -11,7 +11,7 @@ from fencepost.conformance.cases.clients.scenario_catalogue import SCENARIOS
 from fencepost.properties.requirements.requirements import REQUIREMENTS
 
 PYTHON = re.compile(r"\bNone\b|\bTrue\b|\bFalse\b|\(\(|',\)|\w\(.*=|[{}]|frozenset|<\w")
-"""What only Python writes."""
+"""Signs of a Python value, which no sentence has."""
 
 
 @pytest.mark.parametrize("name", REQUIREMENTS)

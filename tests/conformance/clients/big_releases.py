@@ -1,18 +1,17 @@
-"""The last ten minor releases of each client library run as the page of releases says.
+"""Run the last ten minor releases of each client library; compare with the page of releases.
 
 `tox -e clients`: an hour, most of it downloads and first builds, which stay in the cache.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
+from support.places import ROOT
 
 from tools.docs.releases_page import TriedRelease, read_figures, try_release
 
 pytestmark = pytest.mark.needs("java", "javac", "mvn", "go", "npm")
-DOCS = Path(__file__).parents[3] / "docs"
+DOCS = ROOT / "docs"
 
 
 @pytest.mark.parametrize("kept", read_figures(DOCS), ids=lambda release: release.client)

@@ -40,7 +40,7 @@ def written(folder: Path, document: Any) -> Path:
 
 
 def plain(scenario: Scenario) -> Any:
-    """A scenario as a file has it."""
+    """Return a scenario as a file has it."""
     return json.loads(json.dumps(scenario.to_json()))
 
 

@@ -103,7 +103,7 @@ def test_instances_keep_their_partitions_in_a_rebalance_after_a_restart() -> Non
 
 
 def missed(given: Given, claimed: Sequence[int] = (1,)) -> list[Piece]:
-    """B misses generation 2, and joins generation 3, where A leads and C is new."""
+    """Return a story: B misses generation 2, and joins generation 3, where A leads and C is new."""
     cooperative = "cooperative-sticky"
     rows = [("m1", [0], 2), ("m2", claimed, 1), ("m3", [], -1)]
     return [

@@ -1,4 +1,4 @@
-"""Who reads which records, and from where on."""
+"""Judge the records that users read, and the offsets at which they begin."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from support.client_story import (
 
 from fencepost.model.messages.errors import Error as Code
 from fencepost.properties.judging.outcome import Outcome
+from fencepost.properties.requirements.evidence import ConsumerRun
 from fencepost.properties.requirements.judge_reading import is_caught_up
 from fencepost.properties.requirements.requirements import judge
 
@@ -32,12 +33,12 @@ NO_GAP, NOT_TWICE = "CLIENT-READ-NO-GAP", "CLIENT-READ-NOT-TWICE"
 END = 20_000
 
 
-def member(of: object, at: float, *numbers: int, generation: int = 1) -> list[Piece]:
-    """A run that is assigned partitions."""
+def member(of: ConsumerRun, at: float, *numbers: int, generation: int = 1) -> list[Piece]:
+    """Return a join, a sync with partitions, and their assignment to the user."""
     return [
-        join(of, at, generation=generation),  # type: ignore[arg-type]
-        sync(of, at + 10, generation=generation, gets=numbers),  # type: ignore[arg-type]
-        assigned(of, at + 20, *numbers),  # type: ignore[arg-type]
+        join(of, at, generation=generation),
+        sync(of, at + 10, generation=generation, gets=numbers),
+        assigned(of, at + 20, *numbers),
     ]
 
 
@@ -45,8 +46,8 @@ def produced(at: float, count: int = 2) -> Piece:
     return action("produce", at=at, count=count, partitions=2)
 
 
-def reads(of: object, at: float, number: int, first: int, count: int = 2) -> Piece:
-    return read(of, at, number, first=first, count=count)  # type: ignore[arg-type]
+def reads(of: ConsumerRun, at: float, number: int, first: int, count: int = 2) -> Piece:
+    return read(of, at, number, first=first, count=count)
 
 
 BEGUN = [A, *member(A, 10, 0, 1), produced(50), reads(A, 60, 0, 0), reads(A, 60, 1, 0)]

@@ -140,7 +140,7 @@ def test_what_is_judged_is_an_obligation(name: str) -> None:
 
 
 class Listener(SearchListener):
-    """Keeps what it is told, in order."""
+    """Keep all reports of a search, in order."""
 
     def __init__(self) -> None:
         self.lines: list[tuple[str, str, int]] = []
