@@ -381,6 +381,10 @@ class Advice:
         """Return the settings to use."""
         return self.best[0]
 
+    def best_of(self, *, is_static: bool) -> SettingCost | None:
+        """Return the best settings with this membership, None where it may not be advised."""
+        return next((each for each in self.best if each.is_static is is_static), None)
+
     @property
     def as_good(self) -> list[SettingCost]:
         """List the other forms that are too close to call."""

@@ -38,6 +38,7 @@ from fencepost.conformance.advise.known_facts import (
     HEARTBEAT_S,
     SESSIONS_S,
     TODAY,
+    Form,
     KnownGroup,
     assumptions,
 )
@@ -140,13 +141,20 @@ def _alternative(advice: Advice, log: LogFacts | None) -> SettingCost | None:
     Of static members one whose session is longer than a restart: shorter ones save no rebalance.
     """
     if advice.advised.is_static:
-        return next((each for each in advice.best if not each.is_static), None)
-    static = next((each for each in advice.best if each.is_static), None)
-    needed_ms = None if log is None else log.needed_ms
-    if static is None or needed_ms is None or needed_ms / 1000 <= advice.known.heartbeat_s:
-        return static if advice.enough is None else advice.enough
-    forms = [form for form in advice.known.forms if form.is_static]
-    costs = [setting_cost(advice.known, form, needed_ms / 1000) for form in forms]
+        return advice.best_of(is_static=False)
+    of_audit = None if log is None else _of_audit(advice, advice.known.forms, log.needed_ms)
+    return of_audit or advice.enough or advice.best_of(is_static=True)
+
+
+def _of_audit(advice: Advice, forms: Sequence[Form], needed_ms: int | None) -> SettingCost | None:
+    """Cost the best static form with the session timeout that an audit names.
+
+    None where it names none, or none that is longer than a heartbeat.
+    """
+    if needed_ms is None or needed_ms / 1000 <= advice.known.heartbeat_s:
+        return None
+    static = (form for form in forms if form.is_static)
+    costs = (setting_cost(advice.known, form, needed_ms / 1000) for form in static)
     return min(costs, key=lambda cost: cost.lost_s, default=None)
 
 
@@ -255,7 +263,7 @@ def _shorter_words(advice: Advice, inputs: Sequence[str]) -> Iterator[str]:
 def _static_words(advice: Advice, restarts: int | None) -> Iterator[str]:
     """Explain the gain or loss of static members, the session they need, and the limit of a gap."""
     known, best, enough = advice.known, advice.advised, advice.enough
-    static = next((each for each in advice.best if each.is_static), None)
+    static = advice.best_of(is_static=True)
     if static is None:
         return
     point = _point_of(advice, static)
@@ -506,13 +514,12 @@ def reasons(advice: Advice, inputs: Sequence[str], log: LogFacts | None) -> Iter
 
 def _cost_of_audit(advice: Advice, needed_ms: int | None) -> str:
     """Format what the settings of an audit would lose in a week."""
-    static = [form for form in FORMS if form.is_static]
-    if needed_ms is None or needed_ms / 1000 <= advice.known.heartbeat_s:
+    cost = _of_audit(advice, FORMS, needed_ms)
+    if cost is None:
         return ""
-    each = (setting_cost(advice.known, form, needed_ms / 1000).lost_s for form in static)
     return (
         f" with session.timeout.ms={needed_ms}, half as much again as the longest absence, and "
-        f"would lose {_sum(min(each))} in a week"
+        f"would lose {_sum(cost.lost_s)} in a week"
     )
 
 
