@@ -415,8 +415,8 @@ class OpenTarget:
         """Run cases; return results in the catalogue's order.  Raises TargetUnavailableError."""
         entries = list(entries)
         plans = {entry.id: self._plan(entry, self.config) for entry in entries}
-
-        urgent_first = sorted(entries, key=lambda e: self._urgency(plans[e.id]), reverse=True)
+        urgency = {case_id: self._urgency(plan) for case_id, plan in plans.items()}
+        urgent_first = sorted(entries, key=lambda entry: urgency[entry.id], reverse=True)
         # What may end the one broker there is comes after all else, and one by one.
         risky = [e for e in urgent_first if plans[e.id].isolated and self._shares_end]
         async with asyncio.TaskGroup() as group:
@@ -428,13 +428,13 @@ class OpenTarget:
                 ]
                 group.create_task(self._target.prepare(needs))  # cases begin when theirs is up
             cases = {
-                entry.id: group.create_task(self._case(entry))
+                entry.id: group.create_task(self._case(entry, urgency[entry.id]))
                 for entry in urgent_first
                 if entry not in risky
             }
         done = {entry_id: case.result() for entry_id, case in cases.items()}
         for entry in risky:
-            done[entry.id] = await self._case(entry)
+            done[entry.id] = await self._case(entry, urgency[entry.id])
         results = [done[entry.id] for entry in entries]
         if not self.options.goes_on:
             return results
@@ -511,9 +511,8 @@ class OpenTarget:
         """
         return sys.maxsize if case.restarts else self._pauses_ms(case, self.config, self.lag_ms)
 
-    async def _case(self, entry: Entry) -> CaseResult:
+    async def _case(self, entry: Entry, urgency: int) -> CaseResult:
         async with self._places:
-            urgency = self._urgency(self._plan(entry, self.config))
             await self._turns.turn(urgency=urgency, at_once=self._control is None)
             result = await self._try(entry, self.set_ups.usual)
             result = await self.set_ups.retry(
