@@ -66,9 +66,10 @@ class Failovers:
         self._group = group
         self._emit = emit
         self._unloaded: Unloaded | None = None
-        """The last event that a coordinator gave the group up; its load may have come since."""
-        self._last: int | None = None
-        """The generation of the group then."""
+        """The last event that a coordinator gave the group up, with the group's generation then.
+
+        Its load may have come since.
+        """
         self._cut_off = False
         self._loaded: Loaded | MemberLoaded | None = None
         self._expired: list[int] = []
@@ -82,9 +83,9 @@ class Failovers:
         is_first = not self.is_away
         if is_first:
             self.end()
-            self._unloaded, self._cut_off, self._last = event, cut_off, generation
-        if event.generation is not None:
-            self._last = event.generation
+            self._unloaded, self._cut_off = replace(event, generation=generation), cut_off
+        if event.generation is not None and self._unloaded is not None:
+            self._unloaded = replace(self._unloaded, generation=event.generation)
         return is_first
 
     def load(self, event: Loaded | MemberLoaded) -> bool:
@@ -113,9 +114,8 @@ class Failovers:
         """The number of generations that began while no coordinator in the log had the group."""
         if self._unloaded is None or self._loaded is None:
             return None
-        if self._last is None or self._loaded.generation is None:
-            return None
-        return max(self._loaded.generation - self._last, 0)
+        before, after = self._unloaded.generation, self._loaded.generation
+        return None if before is None or after is None else max(after - before, 0)
 
     def add_expiry(self, at_ms: int) -> None:
         """Add the end of a member from before the load."""

@@ -71,6 +71,11 @@ class Arrival:
     member_id: str | None = None
     new_id: str = ""
 
+    @property
+    def who(self) -> str:
+        """Its instance id, or the client id of a dynamic member."""
+        return self.instance_id or self.process.client_id
+
 
 @dataclass(slots=True)
 class LogStart:
@@ -235,7 +240,7 @@ class RestartMatcher:
         """
         since_ms = came.at_ms - PATIENCE_MS
         near = (g for g in self.departures if g.is_stale and since_ms <= g.at_ms <= came.at_ms)
-        return any(gone.who == (came.instance_id or came.process.client_id) for gone in near)
+        return any(gone.who == came.who for gone in near)
 
     def _matches(self, gone: Departure, came: Arrival) -> bool:
         old = gone.member

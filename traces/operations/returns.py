@@ -49,25 +49,23 @@ class Returns:
 
     def note_arrival(self, came: Arrival) -> None:
         """Note a process that came: those that went long before may be back."""
-        name = came.instance_id or came.process.client_id
-        if name not in self._waiting:
-            return
-        waiting, self._waiting[name] = self._waiting.pop(name), []
-        for gone in waiting:
-            old = gone.member
-            is_other = came.member_id not in {None, old.member_id}
-            if is_other or old.instance_id != came.instance_id:
-                self._waiting[name].append(gone)
-                continue
-            same_host = old.process.host and old.process == came.process
-            if old.instance_id is not None or came.member_id or gone.alone or same_host:
-                self._emit_expiry(gone, came, is_unclear=False)
-            elif old.process.host and came.process.host:
-                self._waiting[name].append(gone)
-            else:
-                self._emit_expiry(gone, None, is_unclear=True)
-        if not self._waiting[name]:
-            del self._waiting[name]
+        waiting = self._waiting.pop(came.who, [])
+        if still := [gone for gone in waiting if not self._ends_wait(gone, came)]:
+            self._waiting[came.who] = still
+
+    def _ends_wait(self, gone: Departure, came: Arrival) -> bool:
+        """Emit a member if this process is its return, or may be it; return False if it is not."""
+        old = gone.member
+        if came.member_id not in {None, old.member_id} or old.instance_id != came.instance_id:
+            return False
+        same_host = old.process.host and old.process == came.process
+        if old.instance_id is not None or came.member_id or gone.alone or same_host:
+            self._emit_expiry(gone, came, is_unclear=False)
+            return True
+        if old.process.host and came.process.host:
+            return False
+        self._emit_expiry(gone, None, is_unclear=True)
+        return True
 
     def take_back(self, left: Left) -> Departure | None:
         """Forget that a dynamic member was dropped if the line of its leave was written late."""
