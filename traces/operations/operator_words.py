@@ -74,7 +74,6 @@ from fencepost.traces.operations.problem_words import (
     quoted,
     seconds,
     short,
-    storage_words,
     times,
 )
 
@@ -501,7 +500,7 @@ def other_lines(report: OperatorReport) -> Iterator[str]:
         yield f"And {more:,} more static members were removed by others; the JSON has them."
     yield from failovers(report)
     if report.causes[Cause.NOT_STORED]:
-        yield from storage_words(report, report.from_ms or 0, report.until_ms or 0)
+        yield from _of_storage(report)
     if report.near_timeouts.count:
         worst = report.near_timeouts.rows[0]
         yield (
@@ -509,6 +508,27 @@ def other_lines(report: OperatorReport) -> Iterator[str]:
             f"timeout; the closest was {worst.process} in {quoted(worst.group)}: silent for "
             f"{seconds(worst.silent_ms)} of {seconds(worst.session_ms)}."
         )
+
+
+_QUOTED = 3
+"""Greatest number of forms of brokers' lines that are quoted."""
+_BEFORE_MS, _AFTER_MS = 600_000, 60_000
+"""Times before and after the audited time in which brokers may log why nothing was stored."""
+
+
+def _of_storage(report: OperatorReport) -> Iterator[str]:
+    """Yield a line with the brokers' lines about the partitions that store groups, if any."""
+    from_ms, until_ms = (report.from_ms or 0) - _BEFORE_MS, (report.until_ms or 0) + _AFTER_MS
+    near = [
+        each for each in report.storage if each.from_ms <= until_ms and each.until_ms >= from_ms
+    ]
+    if near:
+        parts = [
+            f'"{row.says}" {often(row.lines)} ({"the first is " * (row.lines > 1)}{row.first})'
+            for row in near[:_QUOTED]
+        ]
+        more = f"; and {len(near) - _QUOTED} other kinds" if len(near) > _QUOTED else ""
+        yield f"Other lines of the brokers about these partitions: {'; '.join(parts)}{more}."
 
 
 def _words(kinds: Iterable[str]) -> Meta:

@@ -5,7 +5,7 @@ Processes are named by client id and host; times are UTC.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from fencepost.model.history.words import enumerated
@@ -87,28 +87,6 @@ def _problem(problem: Recurring, report: OperatorReport) -> OperatorProblem:
         problem.longest_ms or None,
         problem.is_of_broker,
     )
-
-
-_QUOTED = 3
-"""Greatest number of brokers' lines beside a problem."""
-_BEFORE_MS, _AFTER_MS = 600_000, 60_000
-"""Times before and after a problem in which its cause in the brokers may be logged."""
-
-
-def storage_words(report: OperatorReport, from_ms: int, until_ms: int) -> Iterator[str]:
-    """Yield a sentence with the brokers' lines about the partitions that store groups, if any."""
-    near = [
-        each
-        for each in report.storage
-        if each.from_ms <= until_ms + _AFTER_MS and each.until_ms >= from_ms - _BEFORE_MS
-    ]
-    if near:
-        parts = [
-            f'"{each.says}" {often(each.lines)} ({"the first is " * (each.lines > 1)}{each.first})'
-            for each in near[:_QUOTED]
-        ]
-        more = f"; and {len(near) - _QUOTED} other kinds" if len(near) > _QUOTED else ""
-        yield f"Other lines of the brokers about these partitions: {'; '.join(parts)}{more}."
 
 
 def _sentences(problem: Recurring, kind: GroupKind | None, *, is_known: bool) -> tuple[str, str]:
