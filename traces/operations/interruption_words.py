@@ -37,14 +37,15 @@ def at_end(report: OperatorReport) -> Iterator[str]:
     rebalancing = [f"{quoted(group)} (since {at(ms)})" for ms, group in open_]
     if rebalancing:
         yield f"Still rebalancing at the end of the log: {some(rebalancing)}."
-    deleted = [
-        f.empty for _, f in figures if f.empty is not None and f.empty.deleted_ms is not None
-    ]
-    if deleted:
-        names = [f"{quoted(row.group)} (at {at(row.deleted_ms or 0)})" for row in deleted]
+    deletions = {
+        group: f.empty.deleted_ms
+        for group, f in figures
+        if f.empty is not None and f.empty.deleted_ms is not None
+    }
+    if deletions:
+        names = [f"{quoted(group)} (at {at(ms)})" for group, ms in deletions.items()]
         yield f"Deleted, and not used since: {some(names)}."
-    gone = {row.group for row in deleted}
-    empty = [quoted(g) for g, f in figures if f.is_empty and f.lost is None and g not in gone]
+    empty = [quoted(g) for g, f in figures if f.is_empty and f.lost is None and g not in deletions]
     if empty:
         yield f"Without a member at the end of the log: {some(empty)}."
 
@@ -127,7 +128,7 @@ def empty_times(report: OperatorReport) -> Iterator[str]:
 
 
 _BRIEF_MS = 1_000
-"""Shortest time without a member that the first line names."""
+"""Shortest time without a member, or a coordinator, that the first line names."""
 _ONE_TIME_MS = 5_000
 """Greatest distance of the beginnings, and of the ends, of times that have one cause."""
 
@@ -194,9 +195,10 @@ def expirations(report: OperatorReport) -> Iterator[str]:
     same: dict[tuple[object, ...], list[ExpiredTogether]] = {}
     for series in together:
         same.setdefault((series.groups, series.processes), []).append(series)
-    for alike in list(same.values())[:MOST]:
+    repeats = list(same.values())
+    for alike in repeats[:MOST]:
         yield f"  {_together(alike)} [{alike[0].place}]"
-    if more := sum(len(alike) for alike in list(same.values())[MOST:]):
+    if more := sum(map(len, repeats[MOST:])):
         yield f"  and {often(more)} more; the JSON has them."
     by_name: dict[tuple[str, str], list[Expiration]] = {}
     alone = (row for row in report.expirations.rows if not _is_among(row, together))
@@ -357,15 +359,17 @@ def failovers(report: OperatorReport) -> Iterator[str]:
 def _changed(rows: Sequence[Failover]) -> str:
     """Describe how the coordinator of some groups changed at one time."""
     away = [row for row in rows if row.away_ms is not None]
-    if lost := [row for row in rows if not row.is_loaded]:
-        return f"resigned at {at(lost[0].at_ms)}, and the log doesn't show which one came after"
+    if open_ := [row for row in rows if not row.is_loaded]:
+        return f"resigned at {at(open_[0].at_ms)}, and the log doesn't show which one came after"
     if not away:
         return f"changed or started again at {at(rows[0].at_ms)}"
     from_ms, until_ms = min(row.unloaded_ms or 0 for row in away), max(row.at_ms for row in away)
-    missed = sum(row.missed or 0 for row in away)
-    began = f", and {times(missed, 'generation')} began meanwhile at a broker whose log is not here"
-    lasted = f"({short(until_ms - from_ms)}){began if missed else ''}"
-    return f"was away from {at(from_ms)} to {clock(until_ms)} {lasted}"
+    text = f"was away from {at(from_ms)} to {clock(until_ms)} ({short(until_ms - from_ms)})"
+    if count := sum(row.missed or 0 for row in away):
+        text += (
+            f", and {times(count, 'generation')} began meanwhile at a broker whose log is not here"
+        )
+    return text
 
 
 _FAILOVER_MS = 60_000
