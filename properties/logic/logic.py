@@ -332,7 +332,7 @@ class Engine(Enum):
 
 
 class PropertyClass(Enum):
-    """The weight of a property: what is lost where it is violated.
+    """The weight of a property: the loss that a violation causes.
 
     *Safety*: two consumers, lost partitions, a lost id, a request that is never answered.
     *Promise*: which answer clients get, and when.  *Cost*: a rebalance without need.
