@@ -27,6 +27,7 @@ from fencepost.conformance.cases.clients.scenario import (
     Read,
     Scenario,
     ScenarioStep,
+    ServedStep,
     Settled,
     Until,
     client_id,
@@ -575,7 +576,7 @@ class ScenarioRun:
         reply = await self._drivers[run.process].do(step)
         self._note_reply(step_name(act), run, reply, limit_ms)
 
-    async def _provoke(self, act: ScenarioStep) -> None:
+    async def _provoke(self, act: ServedStep) -> None:
         broker = self._served()
         group = self._place.group
         run, outcome = None, "ok"

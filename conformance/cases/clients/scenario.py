@@ -126,32 +126,45 @@ AnyCondition = (
 _JOINED = "all partitions in one generation"
 
 
-def missing(condition: AnyCondition) -> str:
-    """Describe what is not there while a condition is not met: a sentence, of the past."""
+def _phrases(condition: AnyCondition) -> tuple[str, str]:
+    """Describe a condition that is met, in the present, and one that is not, in the past."""
     match condition:
         case Settled(consumers=(consumer,)):
-            return f"{consumer} did not have {_JOINED}"
+            return f"{consumer} has {_JOINED}", f"{consumer} did not have {_JOINED}"
         case Settled(consumers=consumers):
-            return f"{enumerated(consumers)} did not share {_JOINED}"
+            names = enumerated(consumers)
+            return f"{names} share {_JOINED}", f"{names} did not share {_JOINED}"
         case Assigned(consumer=consumer):
-            return f"the user of {consumer} had no partitions"
+            user = f"the user of {consumer}"
+            return f"{user} has partitions", f"{user} had no partitions"
         case Calls(consumer=consumer, api=api, count=1):
-            return f"{consumer} sent no {api}"
+            return f"{consumer} sends {api}", f"{consumer} sent no {api}"
         case Calls(consumer=consumer, api=api, count=count):
-            return f"{consumer} sent fewer than {count} requests {api}"
+            requests = f"{count} requests {api}"
+            return f"{consumer} has sent {requests}", f"{consumer} sent fewer than {requests}"
         case Answered(consumer=consumer, api=api, error=error):
-            return f"{consumer} was not answered {error} in {api}"
+            answer = f"answered {error} in {api}"
+            return f"{consumer} is {answer}", f"{consumer} was not {answer}"
         case Parked(consumer=consumer, api=api):
-            return f"no {api} of {consumer} waited for its answer"
+            call = f"{api} of {consumer}"
+            return f"a {call} waits for its answer", f"no {call} waited for its answer"
         case ErrorReported(consumer=consumer, code=code):
-            of = f" with {code} in it" if code else ""
-            return f"the user of {consumer} was told no error{of}"
+            user, of = f"the user of {consumer}", f" with {code} in it" if code else ""
+            return f"{user} is told an error{of}", f"{user} was told no error{of}"
         case Read(consumer=consumer):
-            return f"the user of {consumer} read no records"
+            user = f"the user of {consumer}"
+            return f"{user} has read records", f"{user} read no records"
         case CaughtUp(consumers=consumers):
-            return f"the users of {enumerated(consumers)} had not read all records"
+            users = f"the users of {enumerated(consumers)}"
+            return f"{users} have read all records", f"{users} had not read all records"
         case Passed(ms=ms):
-            return f"{ms:,} ms had not passed"
+            return f"{ms:,} ms have passed", f"{ms:,} ms had not passed"
+
+
+def missing(condition: AnyCondition) -> str:
+    """Say, in the past, that a condition was not met."""
+    _, unmet = _phrases(condition)
+    return unmet
 
 
 class Until(Step, tag="await", frozen=True):
@@ -165,33 +178,18 @@ class Until(Step, tag="await", frozen=True):
     needed: bool = False
 
 
-def met(condition: AnyCondition) -> str:
-    """Describe what is there when a condition is met, in the present."""
-    match condition:
-        case Settled(consumers=(consumer,)):
-            return f"{consumer} has {_JOINED}"
-        case Settled(consumers=consumers):
-            return f"{enumerated(consumers)} share {_JOINED}"
-        case Assigned(consumer=consumer):
-            return f"the user of {consumer} has partitions"
-        case Calls(consumer=consumer, api=api, count=1):
-            return f"{consumer} sends {api}"
-        case Calls(consumer=consumer, api=api, count=count):
-            return f"{consumer} has sent {count} requests {api}"
-        case Answered(consumer=consumer, api=api, error=error):
-            return f"{consumer} is answered {error} in {api}"
-        case Parked(consumer=consumer, api=api):
-            return f"a {api} of {consumer} waits for its answer"
-        case ErrorReported(consumer=consumer, code=code):
-            of = f" with {code} in it" if code else ""
-            return f"the user of {consumer} is told an error{of}"
-        case Read(consumer=consumer):
-            return f"the user of {consumer} has read records"
-        case CaughtUp(consumers=consumers):
-            return f"the users of {enumerated(consumers)} have read all records"
-        case Passed(ms=ms):
-            return f"{ms:,} ms have passed"
-
+ServedStep = (
+    AddPartitions
+    | InjectFaults
+    | ClearFaults
+    | ReleaseHeld
+    | ExpireSession
+    | Failover
+    | Loading
+    | Unavailable
+    | RestartBroker
+)
+"""Steps that no real broker takes on demand."""
 
 ScenarioStep = (
     Start
@@ -204,30 +202,10 @@ ScenarioStep = (
     | Subscribe
     | Produce
     | JoinGuest
-    | AddPartitions
-    | InjectFaults
-    | ClearFaults
-    | ReleaseHeld
+    | ServedStep
     | RemoveMember
-    | ExpireSession
-    | Failover
-    | Loading
-    | Unavailable
-    | RestartBroker
     | Until
 )
-SERVED_ONLY = (
-    AddPartitions,
-    InjectFaults,
-    ClearFaults,
-    ReleaseHeld,
-    ExpireSession,
-    Failover,
-    Loading,
-    Unavailable,
-    RestartBroker,
-)
-"""Steps that no real broker takes on demand."""
 
 
 TOPIC = "orders"
@@ -267,8 +245,8 @@ class Scenario(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_f
     @property
     def is_provoking(self) -> bool:
         """Tell if it has steps or settings that need a served broker."""
-        is_served_only = any(isinstance(act, SERVED_ONLY) for act in self.acts)
-        return is_served_only or self.broker != Setting()
+        takes_served_steps = any(isinstance(act, ServedStep) for act in self.acts)
+        return takes_served_steps or self.broker != Setting()
 
     def with_dynamic_members(self, obligations: tuple[str, ...]) -> Scenario:
         """Return its twin: the same steps without instance ids, for these obligations.
@@ -333,7 +311,8 @@ def in_words(act: ScenarioStep) -> str:
             rest = ", or break off" if needed else ""
             if isinstance(condition, Passed):
                 return f"wait {condition.ms:,} ms"
-            return f"wait until {met(condition)}, for {within_ms / 1000:g} s at most{rest}"
+            met, _ = _phrases(condition)
+            return f"wait until {met}, for {within_ms / 1000:g} s at most{rest}"
         case Produce(count=count):
             return f"append {plural(count, 'record')} to each partition"
         case JoinGuest(version=version):
