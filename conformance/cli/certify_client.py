@@ -8,7 +8,7 @@ import click
 
 from fencepost.conformance.cases.clients.scenario_catalogue import (
     SCENARIOS,
-    cases_of,
+    count_cases,
     matching_scenarios,
 )
 from fencepost.conformance.cli.certify import case_progress, give_out
@@ -119,7 +119,7 @@ def certify_client_command(
     held, judge = find_client(client), find_revision(revision)
     own = read_scenarios(files) if files else None
     scenarios = matching_scenarios(cases, SCENARIOS if own is None else own)
-    total = sum(len(cases_of(scenario)) for scenario in scenarios.values())
+    total = count_cases(scenarios)
     with case_progress(total, is_quiet=as_json) as show:
         certificate = run(
             certificate_of(

@@ -166,9 +166,9 @@ def _explain_rule(screen: Console, table: Table, rule: Rule, base: str, *, stale
     print_lines(screen, lines)
     if base:
         text = f"what must be, and the cases, are of {base}'s rule; yours may be about less"
-        screen.print(Text.assemble((f"{'changed':<12}", "bold"), " ", text))
+        print_lines(screen, [("changed", text)])
     cases = [e.id for e in ENTRIES if rule.id in e.rules]
-    screen.print(Text.assemble((f"{'cases':<12}", "bold"), " ", ", ".join(cases) or "none"))
+    print_lines(screen, [("cases", ", ".join(cases) or "none")])
 
 
 def _explain_case(screen: Console, entry: Entry, levels: dict[str, Level]) -> None:

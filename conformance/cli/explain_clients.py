@@ -6,7 +6,11 @@ from rich.console import Console
 from rich.text import Text
 
 from fencepost.conformance.cases.clients.scenario import Scenario, in_words
-from fencepost.conformance.cases.clients.scenario_catalogue import SCENARIOS, matching_scenarios
+from fencepost.conformance.cases.clients.scenario_catalogue import (
+    SCENARIOS,
+    count_cases,
+    matching_scenarios,
+)
 from fencepost.conformance.cli.options.common_options import console, echo_json, print_lines
 from fencepost.model.history.words import enumerated, plural
 from fencepost.properties.mutants.client_mutants import CLIENT_MUTANTS
@@ -37,7 +41,7 @@ def list_scenarios(pattern: str, *, as_json: bool) -> None:
         screen.print(Text(f"{scenario.id}  [{_needs(scenario)}]", style="bold"), soft_wrap=True)
         screen.print(Text(f"    {scenario.about}"), soft_wrap=True)
         screen.print(Text(f"    {', '.join(scenario.obligations)}", style="dim"), soft_wrap=True)
-    cases = sum(len(scenario.obligations) for scenario in chosen.values())
+    cases = count_cases(chosen)
     scenarios = f"{len(chosen)} of {plural(len(SCENARIOS), 'scenario')}"
     screen.print(Text(f"{scenarios}, with {plural(cases, 'case')}"))
 
@@ -77,12 +81,11 @@ def explain_of_clients(screen: Console, name: str) -> bool:
         ("judged", row.judged),
         *([(f"why {row.level.value}", row.dispute)] if row.dispute else []),
         ("shown by", ", ".join(scenarios) or "no scenario"),
-        *((("broken by", f"mutant:{each.name}: {each.sentence}")) for each in faulty),
+        *(("broken by", f"mutant:{each.name}: {each.sentence}") for each in faulty),
     ]
-    print_lines(screen, lines)
     if scenarios:
-        command = f"fencepost certify-client CLIENT --case {row.id}"
-        print_lines(screen, [("try it", command)])
+        lines.append(("try it", f"fencepost certify-client CLIENT --case {row.id}"))
+    print_lines(screen, lines)
     return True
 
 

@@ -45,6 +45,7 @@ from fencepost.properties.checking.checking import (
     check_promises,
     check_revision,
     expected_finding,
+    has_all_explored,
     is_explored,
     size_beyond_reach,
 )
@@ -52,7 +53,7 @@ from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, is_quiet
 from fencepost.properties.checking.liveness import Promise
 from fencepost.properties.checking.row_properties import uncovered_rows
 from fencepost.properties.claims.property_classes import headline
-from fencepost.properties.claims.property_registry import PROPERTIES, adapted, find_property
+from fencepost.properties.claims.property_registry import PROPERTIES, find_property
 from fencepost.properties.explorer.exploration import SUFFIXES, Exploration, Progress, graph_text
 from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.logic.logic import Engine, Property, PropertyClass
@@ -68,10 +69,10 @@ class Failure:
     """A property or promise that does not hold: the finding, the run, and lines for people.
 
     `about`: the failure and its reason; `steps`: the run.  The last `repeated` turns of the run
-    happen again and again.  `property_class`, `harm`: what is lost by it.
+    happen again and again.
     """
 
-    id: str
+    claim: Property | Promise
     finding: PropertyStatus
     sentence: str
     about: tuple[str, ...]
@@ -79,8 +80,11 @@ class Failure:
     run: Run | None = None
     worlds: Worlds | None = None
     repeated: int = 0
-    property_class: PropertyClass = PropertyClass.SAFETY
-    harm: str = ""
+
+    @property
+    def id(self) -> str:
+        """The id of the property or promise."""
+        return self.claim.id
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,17 +148,8 @@ def _failure(
     elif known is not None:
         why.append(f"  here: {property_.expected[known]}")
     about = (f"  {sentence}", *_harm(property_), *why, f"  source: {property_.source}")
-    return Failure(
-        property_.id,
-        finding,
-        sentence,
-        about,
-        tuple(run_lines(worlds, run)),
-        run,
-        worlds,
-        property_class=property_.property_class,
-        harm=property_.harm,
-    )
+    lines = tuple(run_lines(worlds, run))
+    return Failure(property_, finding, sentence, about, lines, run, worlds)
 
 
 def _harm(claim: Property | Promise) -> tuple[str, ...]:
@@ -174,10 +169,10 @@ def failures_of_check(checked: Checked) -> tuple[Failure, ...]:
             )
         elif result.finding is PropertyStatus.UNTESTED:
             sentence = "in none of these worlds was there a case that it speaks of"
-            failures.append(_untested(property_, result.finding, sentence))
+            failures.append(Failure(property_, result.finding, sentence, (f"  {sentence}",)))
     for kept in checked.promises:
         if kept.why:
-            failures.append(_untested(kept.promise, kept.finding, kept.why))
+            failures.append(Failure(kept.promise, kept.finding, kept.why, (f"  {kept.why}",)))
         if kept.run is not None and kept.worlds is not None:
             lines = list(run_lines(kept.worlds, kept.run))
             lines.insert(len(lines) - kept.round, "  and from here on, again and again:")
@@ -187,8 +182,7 @@ def failures_of_check(checked: Checked) -> tuple[Failure, ...]:
             why = () if known is None else (f"  here: {excuse[known]}",)
             run = (tuple(lines), kept.run, kept.worlds, kept.round)
             about = (f"  {sentence}", *_harm(kept.promise), *why)
-            lost = (kept.promise.property_class, kept.promise.harm)
-            failures.append(Failure(kept.promise.id, kept.finding, sentence, about, *run, *lost))
+            failures.append(Failure(kept.promise, kept.finding, sentence, about, *run))
     order = [
         PropertyStatus.BROKEN,
         PropertyStatus.BY_DRAFT,
@@ -196,17 +190,11 @@ def failures_of_check(checked: Checked) -> tuple[Failure, ...]:
         PropertyStatus.EXPECTED,
     ]
     classes = list(PropertyClass)
-    return tuple(
-        sorted(failures, key=lambda f: (order.index(f.finding), classes.index(f.property_class)))
-    )
 
+    def place(failure: Failure) -> tuple[int, int]:
+        return order.index(failure.finding), classes.index(failure.claim.property_class)
 
-def _untested(claim: Property | Promise, finding: PropertyStatus, why: str) -> Failure:
-    """Return the failure of what was never put to the test."""
-    about = (f"  {why}",)
-    return Failure(
-        claim.id, finding, why, about, property_class=claim.property_class, harm=claim.harm
-    )
+    return tuple(sorted(failures, key=place))
 
 
 def exploration_json(explored: Explored) -> dict[str, Any]:
@@ -245,15 +233,14 @@ def exploration_json(explored: Explored) -> dict[str, Any]:
 
 
 def _is_unsafe(failure: Failure) -> bool:
-    return failure.finding in VIOLATED and failure.property_class is PropertyClass.SAFETY
+    return failure.finding in VIOLATED and failure.claim.property_class is PropertyClass.SAFETY
 
 
 def _verdict(explored: Explored) -> str:
     """Return the headline of an exploration, "" where nothing is violated."""
-    wrong = [(f.id, f.property_class) for f in explored.failures if f.finding in VIOLATED]
-    shipped = {adapted(p, explored.revision).id for p in PROPERTIES.values() if is_explored(p)}
-    whole = shipped <= {property_.id for property_ in explored.properties}
-    return headline(wrong, safe="safe within these bounds" if whole else "") if wrong else ""
+    wrong = [(f.id, f.claim.property_class) for f in explored.failures if f.finding in VIOLATED]
+    is_whole = has_all_explored({p.id for p in explored.properties}, explored.revision)
+    return headline(wrong, safe="safe within these bounds" if is_whole else "") if wrong else ""
 
 
 def check_json(checked: Checked, failures: Iterable[Failure]) -> dict[str, Any]:
@@ -292,8 +279,8 @@ def failure_json(failure: Failure) -> dict[str, Any]:
     return {
         "property": failure.id,
         "finding": failure.finding.value,
-        "class": failure.property_class.value,
-        "harm": failure.harm,
+        "class": failure.claim.property_class.value,
+        "harm": failure.claim.harm,
         "sentence": failure.sentence,
         "steps": 0 if failure.run is None else len(failure.run.turns),
         "told": [line.strip() for line in (*failure.about, *failure.steps)],

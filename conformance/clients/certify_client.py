@@ -17,7 +17,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fencepost.conformance.cases.clients.scenario import Scenario
-from fencepost.conformance.cases.clients.scenario_catalogue import SCENARIOS, matching_scenarios
+from fencepost.conformance.cases.clients.scenario_catalogue import (
+    SCENARIOS,
+    count_cases,
+    matching_scenarios,
+)
 from fencepost.conformance.clients.driver import DriverPool
 from fencepost.conformance.clients.driver_programs import Client
 from fencepost.conformance.clients.scenario_run import ScenarioRun, assignor_in
@@ -207,11 +211,6 @@ def _has_started(evidence: Evidence) -> bool:
     return any(act.name == _START and act.outcome == "ok" for act in evidence.actions)
 
 
-def _count(scenarios: Mapping[str, Scenario]) -> int:
-    """Count the cases of scenarios."""
-    return sum(len(scenario.obligations) for scenario in scenarios.values())
-
-
 async def certificate_of(
     client: Client,
     broker: str,
@@ -237,10 +236,10 @@ async def certificate_of(
     began = time.monotonic()
     among = SCENARIOS if own is None else own
     scenarios = matching_scenarios(patterns, among)
-    left_out = _count(among) - _count(scenarios)
+    left_out = count_cases(among) - count_cases(scenarios)
     notes = (f"{plural(left_out, 'case')} not chosen",) if left_out else ()
     if own is not None:
-        others = plural(_count(SCENARIOS), "case")
+        others = plural(count_cases(SCENARIOS), "case")
         notes = (f"scenarios of a file, and none of the catalogue's {others}", *notes)
     async with open_stage(broker, revision) as stage:
         certifier = ClientCertifier(

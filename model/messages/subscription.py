@@ -189,6 +189,14 @@ def decode_assignment(assignment: bytes) -> tuple[TopicPartition, ...]:
     return tuple(dict.fromkeys(reader.partitions()))
 
 
+def readable_assignment(assignment: bytes) -> tuple[TopicPartition, ...]:
+    """Decode a member's partitions, in order; none from bytes that are no assignment."""
+    try:
+        return decode_assignment(assignment)
+    except ValueError:
+        return ()
+
+
 def encode_string(text: str) -> bytes:
     """Encode a text with the length of its bytes before it."""
     encoded = text.encode()

@@ -18,7 +18,7 @@ from fencepost.model.messages.messages import (
     SyncGroupResponse,
 )
 from fencepost.model.messages.shapes import Message
-from fencepost.model.messages.subscription import decode_assignment
+from fencepost.model.messages.subscription import TopicPartition, readable_assignment
 from fencepost.properties.requirements.driver_messages import (
     AnyEvent,
     Assigned,
@@ -107,6 +107,13 @@ class Call(Exchange[Message | None, Message | None]):
     def error(self) -> int | None:
         """The error code of the answer, also of one that the model doesn't have."""
         return self.code if self.answer is None else answer_error(self.answer)
+
+    @property
+    def assigned(self) -> tuple[TopicPartition, ...]:
+        """The partitions in the answer to a sync, in order; none where they can't be read."""
+        if not isinstance(self.answer, SyncGroupResponse):
+            return ()
+        return readable_assignment(self.answer.assignment)
 
 
 def names_no_instance(call: Call) -> bool:
@@ -333,12 +340,7 @@ class Evidence:
     def _answered_partitions(self, run: ConsumerRun, at_ms: float | None) -> frozenset[Partition]:
         until = self.ended_ms if at_ms is None else at_ms
         calls = [c for c in self.of(run, SYNC, until=until) if c.went_well]
-        if not calls or not isinstance(calls[-1].answer, SyncGroupResponse):
-            return frozenset()
-        try:
-            return frozenset((t, n) for t, n in decode_assignment(calls[-1].answer.assignment))
-        except ValueError:
-            return frozenset()
+        return frozenset(calls[-1].assigned) if calls else frozenset()
 
     def records_of(self, run: ConsumerRun, since: float = 0.0) -> Iterator[tuple[float, Records]]:
         """Yield the records that a run's user received, with their times."""

@@ -21,9 +21,8 @@ from fencepost.model.messages.messages import (
 )
 from fencepost.model.messages.subscription import (
     PROTOCOL_TYPE,
-    TopicPartition,
     assignment_fault,
-    decode_assignment,
+    readable_assignment,
     readable_subscription,
     subscription_fault,
     version_of,
@@ -123,7 +122,7 @@ def _read(evidence: Evidence, run: ConsumerRun, join: Call, readable: dict[str, 
             join.end_ms,
             waited=(join.end_ms, until) if after is None else None,
         )
-    assigned = {row.member_id for row in request.assignments if _partitions(row.assignment)}
+    assigned = {row.member_id for row in request.assignments if readable_assignment(row.assignment)}
     members, partitions = len(readable) + 1, sum(evidence.partitions.values())
     if members > partitions or readable.keys() <= assigned:
         return HOLDS
@@ -135,14 +134,6 @@ def _read(evidence: Evidence, run: ConsumerRun, join: Call, readable: dict[str, 
     )
 
 
-def _partitions(assignment: bytes) -> tuple[TopicPartition, ...]:
-    """Return the partitions of an assignment; none of one that can't be read."""
-    try:
-        return decode_assignment(assignment)
-    except ValueError:
-        return ()
-
-
 def _reads_assignment(evidence: Evidence) -> Iterator[Verdict]:
     """Judge that what a leader of another client assigned reaches the user."""
     for run in evidence.runs:
@@ -150,7 +141,7 @@ def _reads_assignment(evidence: Evidence) -> Iterator[Verdict]:
             answer = sync.answer
             if not isinstance(answer, SyncGroupResponse) or _is_own(sync):
                 continue
-            own = set(_partitions(answer.assignment))
+            own = set(sync.assigned)
             if assignment_fault(answer.assignment) or not own:
                 continue
             if own & {row.partition for _, row in evidence.records_of(run)}:

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from fencepost.model.messages.errors import Error as Code
-from fencepost.model.messages.messages import LeaveGroupRequest, SyncGroupResponse
-from fencepost.model.messages.subscription import decode_assignment
+from fencepost.model.messages.messages import LeaveGroupRequest
 from fencepost.model.table.table import Level
 from fencepost.properties.requirements.driver_messages import Assigned, Lost, Partition, Revoked
 from fencepost.properties.requirements.evidence import (
@@ -75,18 +74,8 @@ def _owed(evidence: Evidence, run: ConsumerRun, at_ms: float) -> frozenset[Parti
         return frozenset()
     if any(syncs[-1].end_ms < join.end_ms < at_ms for join in evidence.joins_of(run)):
         return frozenset()
-    had, has = (_assigned_by(sync) for sync in syncs[-2:])
+    had, has = (frozenset(sync.assigned) for sync in syncs[-2:])
     return had - has
-
-
-def _assigned_by(sync: Call) -> frozenset[Partition]:
-    """Return the partitions in the answer to a sync; none where they can't be read."""
-    if not isinstance(sync.answer, SyncGroupResponse):
-        return frozenset()
-    try:
-        return frozenset((t, n) for t, n in decode_assignment(sync.answer.assignment))
-    except ValueError:
-        return frozenset()
 
 
 def _revoked_is_assigned(evidence: Evidence) -> Iterator[Verdict]:

@@ -14,9 +14,7 @@ from fencepost.model.messages.errors import Error as Code
 from fencepost.model.messages.messages import (
     OffsetCommitRequest,
     OffsetCommitResponse,
-    SyncGroupResponse,
 )
-from fencepost.model.messages.subscription import decode_assignment
 from fencepost.model.table.table import Level
 from fencepost.properties.requirements.driver_messages import Assigned, Partition
 from fencepost.properties.requirements.evidence import (
@@ -102,22 +100,13 @@ def _polled(
         yield since, until
 
 
-def _assigned_by(sync: Call) -> Sequence[Partition]:
-    if not isinstance(sync.answer, SyncGroupResponse):
-        return ()
-    try:
-        return [(topic, number) for topic, number in decode_assignment(sync.answer.assignment)]
-    except ValueError:
-        return ()
-
-
 def _tenures(evidence: Evidence, run: ConsumerRun) -> Iterator[_Tenure]:
     end = _duty_ends(evidence, run)
     for sync in evidence.syncs_of(run):
         again = evidence.first_after(run, sync.at_ms, JOIN)
         until = end if again is None else min(end, again.at_ms)
         for since_ms, until_ms in _polled(evidence, run, sync.end_ms, until):
-            for partition in _assigned_by(sync):
+            for partition in sync.assigned:
                 yield _Tenure(run, partition, since_ms, until_ms)
 
 
@@ -260,7 +249,7 @@ def _held(evidence: Evidence, run: ConsumerRun) -> dict[Partition, list[Span]]:
         steps = list(evidence.ownership(run))
     else:
         syncs = evidence.syncs_of(run)
-        steps = [(sync.end_ms, frozenset(_assigned_by(sync))) for sync in syncs]
+        steps = [(sync.end_ms, frozenset(sync.assigned)) for sync in syncs]
     ends = [at_ms for at_ms, _ in steps[1:]]
     held: dict[Partition, list[Span]] = {}
     for (since, partitions), until in zip(steps, [*ends, evidence.ended_ms], strict=False):

@@ -1,4 +1,7 @@
-"""Scenarios of reading: who reads which records, and from where on, whatever befalls the group."""
+"""List the scenarios of members that read, whatever befalls the group.
+
+The obligations say who reads which records, and from where on.
+"""
 
 from __future__ import annotations
 
@@ -52,102 +55,94 @@ def _named(base: str, assignor: str) -> str:
     return base if assignor == "range" else f"{base}-{assignor}"
 
 
+def _reading(
+    name: str,
+    about: str,
+    *acts: ScenarioStep,
+    needs: tuple[str, ...] = ("manual-commit",),
+    assignor: str | None = None,
+) -> Scenario:
+    """Make a scenario that holds its members to all obligations of readers."""
+    return Scenario(name, about, READS, acts, needs=needs, assignor=assignor, reads=True)
+
+
 def _joined(assignor: str) -> Scenario:
     """Let a member keep some of its partitions when another one joins, and a third."""
-    return Scenario(
+    return _reading(
         _named("reads-while-others-join", assignor),
         "A member reads and commits; another one joins, then a third; all read and commit, with "
         f"the assignor {assignor}.",
-        READS,
-        (
-            Start(A),
-            settled(A),
-            *commit_all(A),
-            Start(_B),
-            settled(A, _B),
-            *commit_all(A, _B),
-            Start(_C),
-            settled(A, _B, _C),
-            *read_all(A, _B, _C),
-        ),
-        needs=("manual-commit",),
+        Start(A),
+        settled(A),
+        *commit_all(A),
+        Start(_B),
+        settled(A, _B),
+        *commit_all(A, _B),
+        Start(_C),
+        settled(A, _B, _C),
+        *read_all(A, _B, _C),
         assignor=assignor,
-        reads=True,
     )
 
 
 def _left(assignor: str) -> Scenario:
-    return Scenario(
+    return _reading(
         _named("reads-what-others-leave", assignor),
         "Of three members that read and commit two close, one after the other, with the assignor "
         f"{assignor}.",
-        READS,
-        (
-            *(Start(name) for name in (A, _B, _C)),
-            settled(A, _B, _C),
-            *commit_all(A, _B, _C),
-            Close(_C),
-            settled(A, _B),
-            *commit_all(A, _B),
-            Close(A),
-            settled(_B),
-            *read_all(_B),
-        ),
-        needs=("manual-commit",),
+        *(Start(name) for name in (A, _B, _C)),
+        settled(A, _B, _C),
+        *commit_all(A, _B, _C),
+        Close(_C),
+        settled(A, _B),
+        *commit_all(A, _B),
+        Close(A),
+        settled(_B),
+        *read_all(_B),
         assignor=assignor,
-        reads=True,
     )
 
 
 def _restarted(assignor: str) -> Scenario:
-    return Scenario(
+    return _reading(
         _named("reads-after-restart", assignor),
         "Of two static members that read and commit one is closed and started again, then the "
         f"other one, with the assignor {assignor}.",
-        READS,
-        (
-            Start(A, "i-1"),
-            settled(A),
-            Start(_B, "i-2"),
-            settled(A, _B),
-            *commit_all(A, _B),
-            Close(_B),
-            Produce(2),
-            Start(_B, "i-2"),
-            settled(A, _B, needed=False),
-            *commit_all(A, _B),
-            Close(A),
-            Produce(2),
-            Start(A, "i-1"),
-            settled(A, _B, needed=False),
-            *read_all(A, _B),
-        ),
+        Start(A, "i-1"),
+        settled(A),
+        Start(_B, "i-2"),
+        settled(A, _B),
+        *commit_all(A, _B),
+        Close(_B),
+        Produce(2),
+        Start(_B, "i-2"),
+        settled(A, _B, needed=False),
+        *commit_all(A, _B),
+        Close(A),
+        Produce(2),
+        Start(A, "i-1"),
+        settled(A, _B, needed=False),
+        *read_all(A, _B),
         needs=("static", "manual-commit"),
         assignor=assignor,
-        reads=True,
     )
 
 
 def _provoked(api: str, name: str, about: str, *provocations: Provocation) -> Scenario:
     """Let a second member go on where the first one committed, and the provocations happen."""
-    return Scenario(
+    return _reading(
         f"reads-after-{name}",
         f"A member goes on where another one committed; {about}.",
-        READS,
-        (
-            Start(A),
-            settled(A),
-            *commit_all(A),
-            Close(A),
-            Produce(2),
-            InjectFaults(provocations),
-            Start(_B),
-            Until(Calls(_B, api), needed=True),
-            settled(_B, needed=False),
-            *read_all(_B),
-        ),
-        needs=("manual-commit",),
-        reads=True,
+        Start(A),
+        settled(A),
+        *commit_all(A),
+        Close(A),
+        Produce(2),
+        InjectFaults(provocations),
+        Start(_B),
+        Until(Calls(_B, api), needed=True),
+        settled(_B, needed=False),
+        *read_all(_B),
     )
 
 
@@ -165,19 +160,15 @@ def _lost(api: str) -> Scenario:
 def _positions_fail(code: str) -> Scenario:
     """Refuse ListOffsets: nothing was committed, so a member has to ask the log."""
     error = Provocation("ListOffsets", Action.ERROR, A1, last=2, code=code)
-    return Scenario(
+    return _reading(
         f"reads-after-{code.lower().replace('_', '-')}-in-listoffsets",
         f"A member starts where nothing was committed, and its ListOffsets are answered {code}.",
-        READS,
-        (
-            Produce(2),
-            InjectFaults((error,)),
-            Start(A),
-            settled(A, needed=False),
-            *read_all(A),
-        ),
+        Produce(2),
+        InjectFaults((error,)),
+        Start(A),
+        settled(A, needed=False),
+        *read_all(A),
         needs=(),
-        reads=True,
     )
 
 
@@ -192,88 +183,70 @@ READING = (
     *map(_joined, ASSIGNORS),
     *map(_left, ASSIGNORS),
     *map(_restarted, ASSIGNORS),
-    Scenario(
+    _reading(
         "reads-after-close",
         "A member reads and commits, reads more and closes; another one goes on.",
-        READS,
-        (
-            Start(A),
-            settled(A),
-            *commit_all(A),
-            *read_all(A),
-            Close(A),
-            Produce(2),
-            Start(_B),
-            settled(_B),
-            *read_all(_B),
-        ),
-        needs=("manual-commit",),
-        reads=True,
+        Start(A),
+        settled(A),
+        *commit_all(A),
+        *read_all(A),
+        Close(A),
+        Produce(2),
+        Start(_B),
+        settled(_B),
+        *read_all(_B),
     ),
-    Scenario(
+    _reading(
         "reads-after-crash",
         "The process of a static member that read and committed is killed and started again.",
-        READS,
-        (
-            Start(A, "i-1"),
-            settled(A),
-            Start(_B, "i-2"),
-            settled(A, _B),
-            *commit_all(A, _B),
-            Crash(_B),
-            Produce(2),
-            Start(_B, "i-2"),
-            settled(A, _B, needed=False),
-            *read_all(A, _B),
-        ),
+        Start(A, "i-1"),
+        settled(A),
+        Start(_B, "i-2"),
+        settled(A, _B),
+        *commit_all(A, _B),
+        Crash(_B),
+        Produce(2),
+        Start(_B, "i-2"),
+        settled(A, _B, needed=False),
+        *read_all(A, _B),
         needs=("static", "manual-commit"),
-        reads=True,
     ),
-    Scenario(
+    _reading(
         "reads-after-pause",
         "The user of one of two members doesn't poll for a while, and goes on.",
-        READS,
-        (
-            Start(A),
-            Start(_B),
-            settled(A, _B),
-            *commit_all(A, _B),
-            StopPolling(A),
-            Produce(2),
-            passed(SILENCE_MS),
-            ResumePolling(A),
-            *read_all(A, _B),
-        ),
-        needs=("manual-commit",),
-        reads=True,
+        Start(A),
+        Start(_B),
+        settled(A, _B),
+        *commit_all(A, _B),
+        StopPolling(A),
+        Produce(2),
+        passed(SILENCE_MS),
+        ResumePolling(A),
+        *read_all(A, _B),
     ),
-    Scenario(
+    _reading(
         "reads-nothing-revoked",
         "A member that waits for its committed offsets has to give its partitions up, and its user "
         "is busy; the offsets come meanwhile.",
-        READS,
-        (
-            InjectFaults(
-                (
-                    Provocation(
-                        "OffsetFetch", Action.ERROR, A1, last=None, code="UNSTABLE_OFFSET_COMMIT"
-                    ),
-                )
-            ),
-            Start(A),
-            Until(Calls(A, "OffsetFetch"), needed=True),
-            StopPolling(A),
-            Start(_B),
-            Until(Answered(A, "Heartbeat", "REBALANCE_IN_PROGRESS"), needed=True),
-            passed(300),
-            ClearFaults(),
-            passed(2000),
-            ResumePolling(A),
-            settled(A, _B, needed=False),
-            *read_all(A, _B),
+        InjectFaults(
+            (
+                Provocation(
+                    "OffsetFetch", Action.ERROR, A1, last=None, code="UNSTABLE_OFFSET_COMMIT"
+                ),
+            )
         ),
+        Start(A),
+        Until(Calls(A, "OffsetFetch"), needed=True),
+        StopPolling(A),
+        Start(_B),
+        Until(Answered(A, "Heartbeat", "REBALANCE_IN_PROGRESS"), needed=True),
+        passed(300),
+        ClearFaults(),
+        passed(2000),
+        ResumePolling(A),
+        settled(A, _B, needed=False),
+        *read_all(A, _B),
         needs=(),
-        reads=True,
     ),
     *(_refused("OffsetFetch", code, last=2) for code in _OFFSET_FETCH_ERRORS),
     *(_refused("Fetch", code, first=2, last=3) for code in _FETCH_ERRORS),

@@ -650,6 +650,11 @@ def cases_of(scenario: Scenario) -> tuple[str, ...]:
     return tuple(f"{obligation}/{scenario.id}" for obligation in scenario.obligations)
 
 
+def count_cases(scenarios: Mapping[str, Scenario]) -> int:
+    """Count the cases of scenarios."""
+    return sum(len(scenario.obligations) for scenario in scenarios.values())
+
+
 def matching_scenarios(
     patterns: Sequence[str], among: Mapping[str, Scenario] = SCENARIOS
 ) -> dict[str, Scenario]:

@@ -17,6 +17,8 @@ from fencepost.model.history.events import Disconnected, Moved, Restarted, Topic
 from fencepost.model.history.history import History
 from fencepost.model.history.step_lines import step_lines
 from fencepost.properties.checking.checking import PropertyStatus
+from fencepost.properties.checking.liveness import ANSWERED
+from fencepost.properties.claims.property_registry import PROPERTIES
 from fencepost.properties.worlds.scope import ActKind, Scope
 from fencepost.traces.files.run_trace import run_trace
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
@@ -121,9 +123,10 @@ def test_a_run_that_never_ends_goes_round() -> None:
 def test_check_writes_where_it_goes_round(tmp_path: Path) -> None:
     worlds = worlds_of("kafka-4", Scope(clients=1, acts=ACTS))
     run = follow(worlds, ("join", 0), ("sync", 0), ("heartbeat", 0))
+    property_ = next(iter(PROPERTIES.values()))
     told = [
-        Failure("promise", PropertyStatus.BROKEN, "it isn't kept", (), (), run, worlds, 1),
-        Failure("state", PropertyStatus.BROKEN, "it isn't so", (), (), run, worlds),
+        Failure(ANSWERED, PropertyStatus.BROKEN, "it isn't kept", (), (), run, worlds, 1),
+        Failure(property_, PropertyStatus.BROKEN, "it isn't so", (), (), run, worlds),
     ]
     kept, broken = (TraceFile.read(path) for path in write_traces(told, tmp_path))
     assert kept.loop is not None
