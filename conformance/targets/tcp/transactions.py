@@ -24,7 +24,7 @@ from fencepost.conformance.targets.tcp.cluster_admin import (
 )
 from fencepost.conformance.targets.tcp.security import Address
 from fencepost.model.coordinator import UnsupportedError
-from fencepost.model.messages.errors import MOVING, Error
+from fencepost.model.messages.errors import MOVING, Error, error_name
 
 COMMIT = "TxnOffsetCommit"
 _NEEDED = frozenset({"FindCoordinator", "InitProducerId", "AddOffsetsToTxn", "EndTxn"})
@@ -42,6 +42,13 @@ _TIMEOUT_MS = 30_000
 """The broker ends a transaction by itself after that; ours take a fraction of a second."""
 _CONCURRENT_TRANSACTIONS, _UNSTABLE_OFFSET_COMMIT = 51, 88
 _AGAIN = frozenset({*MOVING, _CONCURRENT_TRANSACTIONS})
+
+
+class BusyError(AdminError):
+    """The transaction before is not over, though that took longer than a step may."""
+
+    def __init__(self, api: str) -> None:
+        super().__init__(f"{api} was answered {error_name(_CONCURRENT_TRANSACTIONS)} all the time")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +82,8 @@ class Transactions:
     async def begin(self, name: str, group_id: str) -> Transaction:
         """Begin a transaction with offsets of a group; what its producer left open is aborted.
 
-        Raises AdminError, AddressError; UnsupportedError where none could ever be begun.
+        Raises AdminError, AddressError; UnsupportedError where none could ever be begun, except
+        by a broker that is busy with the one before: that has transactions.
         """
         if self._problem is not None:
             raise UnsupportedError(self._problem)
@@ -84,7 +92,7 @@ class Transactions:
             body = {"transactionalId": name, "transactionTimeoutMs": _TIMEOUT_MS}
             answer = await self._call("InitProducerId", body, at)
         except AdminError as error:
-            if self._works:
+            if self._works or isinstance(error, BusyError):
                 raise
             self._problem = f"transactions: {error}"
             raise UnsupportedError(self._problem) from error
@@ -117,7 +125,10 @@ class Transactions:
             raise AdminError(f"{at} shows no offsets of a transaction that was committed")
 
     async def _call(self, api: str, body: Mapping[str, Any], at: Address) -> dict[str, Any]:
-        """Send a request until it is answered NONE.  Raises AdminError, AddressError."""
+        """Send a request until it is answered NONE.
+
+        Raises AdminError (BusyError where the transaction before is not over), AddressError.
+        """
         code = Error.UNKNOWN_SERVER_ERROR.value
 
         async def attempt() -> dict[str, Any] | None:
@@ -130,7 +141,7 @@ class Transactions:
 
         answer = await repeat(attempt, self._most_s)
         if answer is None:
-            raise RefusedError(api, code)
+            raise BusyError(api) if code == _CONCURRENT_TRANSACTIONS else RefusedError(api, code)
         return answer
 
 

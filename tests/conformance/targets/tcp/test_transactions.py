@@ -121,6 +121,18 @@ async def test_a_broker_that_begins_no_transaction_has_none() -> None:
     assert "TxnOffsetCommit" not in [request.api for request in transaction_requests(broker)]
 
 
+@pytest.mark.parametrize("api", ["InitProducerId", "AddOffsetsToTxn", "EndTxn"])
+async def test_a_broker_that_is_busy_with_the_one_before_has_transactions(api: str) -> None:
+    busy = [api]
+    codes = iter(lambda: CONCURRENT if busy else 0, 0)
+    async with scoped(transactional(**{api: codes}), deadlines=SHORT) as (scope, _):
+        with pytest.raises(HelperFailedError, match=f"{api} was answered CONCURRENT_TRANSACTIONS"):
+            await scope.send(commit())
+        busy.clear()
+        found = await one(scope, commit("r2"))
+        assert found.body is not None
+
+
 async def test_one_that_is_not_committed_is_no_failure_of_the_group_protocol() -> None:
     codes = iter([COORDINATOR_NOT_AVAILABLE] * 100)
     async with scoped(transactional(EndTxn=codes), deadlines=SHORT) as (scope, _):
