@@ -24,7 +24,7 @@ from fencepost.conformance.targets.tcp.cluster_admin import (
 )
 from fencepost.conformance.targets.tcp.security import Address
 from fencepost.model.coordinator import UnsupportedError
-from fencepost.model.messages.errors import MOVING, Error, error_name
+from fencepost.model.messages.errors import MOVING, Error
 
 COMMIT = "TxnOffsetCommit"
 _NEEDED = frozenset({"FindCoordinator", "InitProducerId", "AddOffsetsToTxn", "EndTxn"})
@@ -48,7 +48,7 @@ class BusyError(AdminError):
     """The transaction before is not over, though that took longer than a step may."""
 
     def __init__(self, api: str) -> None:
-        super().__init__(f"{api} was answered {error_name(_CONCURRENT_TRANSACTIONS)} all the time")
+        super().__init__(f"{api} was answered CONCURRENT_TRANSACTIONS all the time")
 
 
 @dataclass(frozen=True, slots=True)
