@@ -395,7 +395,7 @@ def _older_after_restart(evidence: Evidence) -> Iterator[Verdict]:
         for run in evidence.runs:
             if run.began_ms > restart.began_ms or run.ended_ms is not None:
                 continue
-            for call in evidence.of(run, *MEMBER_APIS, since=restart.ended_ms):
+            for call in evidence.of(run, FIND, *MEMBER_APIS, since=restart.ended_ms):
                 known = evidence.advertised(call.api, call.at_ms)
                 if known is None:
                     continue

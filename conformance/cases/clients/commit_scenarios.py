@@ -186,7 +186,7 @@ def _on_revoke(code: str, assignor: str | None) -> Scenario:
         f"commit-on-revoke-{code.lower().replace('_', '-')}{of}",
         "A dynamic member's user commits in the callback that takes its partitions away, and is "
         f"answered {code}{'' if assignor is None else f', with the assignor {assignor}'}.",
-        ("CLIENT-COMMIT-ON-REVOKE", "CLIENT-COMMIT-LATE"),
+        ("CLIENT-COMMIT-ON-REVOKE",),
         (
             *_reads(_DYNAMIC, _ON_REVOKE),
             settled(_A),

@@ -39,6 +39,8 @@ READS = (
 ASSIGNORS = ("range", "roundrobin", "sticky", "cooperative")
 _B, _C = "b", "c"
 _READ_MS = 12_000
+_REQUEST_MS = 1000
+"""Time after which records of a request that was under way are late."""
 
 
 def read_all(*consumers: str) -> tuple[ScenarioStep, ...]:
@@ -70,13 +72,15 @@ def _joined(assignor: str) -> Scenario:
     """Let a member keep some of its partitions when another one joins, and a third."""
     return _reading(
         _named("reads-while-others-join", assignor),
-        "A member reads and commits; another one joins, then a third; all read and commit, with "
-        f"the assignor {assignor}.",
+        "A member reads, commits, and reads on; another one joins, then a third; all read and "
+        f"commit, with the assignor {assignor}.",
         Start(A),
         settled(A),
         *commit_all(A),
+        *read_all(A),
         Start(_B),
         settled(A, _B),
+        passed(_REQUEST_MS),
         *commit_all(A, _B),
         Start(_C),
         settled(A, _B, _C),

@@ -252,16 +252,20 @@ class Scenario(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_f
         """Return its twin: the same steps without instance ids, for these obligations.
 
         A dynamic member joins twice where a static one joins once, since it needs a member id
-        first.  So what befalls a first JoinGroup befalls the second one, too.
+        first.  So what befalls a first JoinGroup befalls the second one, too, and a user whose loop
+        ended there polls on a second time.
         """
         acts: list[ScenarioStep] = []
-        has_begun = False
+        has_begun = is_doubled = False
         for act in self.acts:
             has_begun = has_begun or isinstance(act, Start)
             if isinstance(act, Start):
                 acts.append(replace(act, instance=None))
             elif isinstance(act, InjectFaults) and not has_begun:
                 acts.append(InjectFaults(tuple(map(_on_both_joins, act.provocations))))
+                is_doubled = True
+            elif isinstance(act, ResumePolling) and is_doubled:
+                acts += [act, acts[-1], act]
             else:
                 acts.append(act)
         return replace(

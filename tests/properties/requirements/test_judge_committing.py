@@ -50,6 +50,7 @@ RESUBSCRIBED: list[Piece] = [
     sync(A, 130),
     assigned(A, 140, 0, 1),
 ]
+REPORT = told(A, 130, "ILLEGAL_GENERATION", fatal=False)
 PRODUCED = action("produce", None, 200)
 R = run(instance=None, commit_on_revoke=True)
 REFUSED = commit(R, 100, error=GENERATION)
@@ -194,6 +195,12 @@ BY_OBLIGATION: list[tuple[str, list[Piece], list[Piece], str]] = [
         "no partitions after the others had gone",
     ),
     (
+        "CLIENT-COMMIT-REFUSED",
+        [*STABLE, commit(A, 100, error=GENERATION), user_commits(), REPORT],
+        [*STABLE, commit(A, 100, error=REBALANCE), user_commits(), REPORT],
+        "commit returns in spite of REBALANCE_IN_PROGRESS",
+    ),
+    (
         "CLIENT-SUBSCRIBE-NOT-FENCED",
         RESUBSCRIBED,
         [*RESUBSCRIBED, told(A, 160)],
@@ -238,3 +245,14 @@ def test_who_has_a_rival_may_be_fenced() -> None:
     rival = run("b")
     story = [*RESUBSCRIBED, rival, told(A, 160)]
     assert judge("CLIENT-SUBSCRIBE-NOT-FENCED", evidence(story)).outcome is Outcome.UNKNOWN
+
+
+def test_a_refusal_that_is_told_much_later_is_not_told_of_that_commit() -> None:
+    late = told(A, 5000, "ILLEGAL_GENERATION", fatal=False)
+    story = [*STABLE, commit(A, 100, error=GENERATION), user_commits(), late]
+    assert judge("CLIENT-COMMIT-REFUSED", evidence(story)).outcome is Outcome.FAIL
+
+
+def test_a_leader_that_knows_no_partitions_yet_may_join_again() -> None:
+    story = [A, join(A, 10), sync(A, 20), join(A, 100, "m1"), sync(A, 110, gets=(0,), generation=2)]
+    assert judge("CLIENT-SUBSCRIBE-IDLE", evidence(story)).outcome is Outcome.UNKNOWN

@@ -8,6 +8,7 @@ from support.client_story import (
     action,
     assigned,
     evidence,
+    find,
     heartbeat,
     run,
     settled,
@@ -55,3 +56,6 @@ def test_a_broker_that_comes_back_as_an_older_release() -> None:
     wrong = evidence(begun, heartbeat(A, 600, version=4), versions=lower)
     assert "above the broker's" in judge(name, wrong).observed
     assert judge(name, evidence(A)).outcome is Outcome.UNKNOWN
+    finds = ((0.0, {"FindCoordinator": (0, 6)}), (500.0, {"FindCoordinator": (0, 2)}))
+    looking = evidence(begun, find(A, 600), versions=finds)
+    assert "FindCoordinator above the broker's" in judge(name, looking).observed

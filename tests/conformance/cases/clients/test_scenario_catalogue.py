@@ -17,7 +17,7 @@ from fencepost.conformance.cases.clients.scenario_catalogue import (
     cases_of,
     matching_scenarios,
 )
-from fencepost.model.plans.steps import Close, Settings, Start
+from fencepost.model.plans.steps import Close, ResumePolling, Settings, Start
 from fencepost.properties.requirements.requirement import Members
 from fencepost.properties.requirements.requirements import REQUIREMENTS
 
@@ -110,3 +110,11 @@ def test_what_befalls_a_first_join_befalls_both_joins_of_a_dynamic_member() -> N
     assert (lost.provocations[0].first, lost.provocations[0].until) == (1, 2)
     later = SCENARIOS["closes-in-rebalance-dynamic"].acts
     assert later[2] == SCENARIOS["closes-in-rebalance"].acts[2]
+
+
+def test_a_dynamic_member_that_meets_an_error_twice_has_a_user_that_polls_on_twice() -> None:
+    def polls(name: str) -> int:
+        return sum(isinstance(act, ResumePolling) for act in SCENARIOS[name].acts)
+
+    assert (polls("join-answer-lost"), polls("join-answer-lost-dynamic")) == (1, 2)
+    assert polls("unknown-member-in-heartbeat") == polls("unknown-member-in-heartbeat-dynamic")

@@ -78,8 +78,11 @@ func (r *reading) read() {
 				return
 			}
 			if err != nil && ctx.Err() == nil {
-				r.tellError("ReadMessage", errorOf(err))
-				r.gate.set(false) // the README breaks here
+				reported := errorOf(err)
+				r.tellError("ReadMessage", reported)
+				if reported.Fatal { // after one that is temporary the Reader goes on
+					r.gate.set(false) // the README breaks here
+				}
 			}
 			if err == nil {
 				r.mu.Lock()
