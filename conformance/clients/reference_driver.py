@@ -46,6 +46,7 @@ from fencepost.model.client.client_interface import (
     Records,
     Revoked,
     Role,
+    Transacted,
     UserEvent,
     Woken,
 )
@@ -53,7 +54,7 @@ from fencepost.model.client.client_state import ClientState
 from fencepost.model.messages.cluster_messages import ClusterResponse
 from fencepost.model.messages.messages import APIS
 from fencepost.model.messages.shapes import Message
-from fencepost.model.plans.steps import Close, Commit, Start, UserStep
+from fencepost.model.plans.steps import Close, Commit, CommitInTransaction, Start, UserStep
 from fencepost.properties.mutants.client_mutants import find_client_mutant
 from fencepost.properties.requirements import driver_messages
 from fencepost.traces.files.bounded import own_version
@@ -207,6 +208,7 @@ _FEATURES = (
     "manual-commit",
     "commit-on-revoke",
     "metadata-age",
+    "transactions",
 )
 _LONGEST_LINE = 2**20
 _NONE = "NONE"
@@ -225,6 +227,7 @@ class _User:
         self.name = name
         self._say = say
         self._commits: list[int] = []
+        self._transactions: list[int] = []
         self._close: tuple[int, int] | None = None
         self.is_closed = False
         settings = _settings(start, conduct)
@@ -232,13 +235,15 @@ class _User:
         self.consumer.give(Start(name))
 
     def do(self, number: int, step: UserStep) -> None:
-        """Give the client a step; a commit and a close are answered when they have ended."""
+        """Give the client a step; commits and a close are answered when they have ended."""
         if isinstance(step, Commit):
             self._commits.append(number)
+        elif isinstance(step, CommitInTransaction):
+            self._transactions.append(number)
         elif isinstance(step, Close):
             self._close = number, now_ms()
         self.consumer.give(step)
-        if not isinstance(step, Commit | Close):
+        if not isinstance(step, Commit | CommitInTransaction | Close):
             self._say(driver_messages.Done(id=number, ok=True))
 
     def _see(self, event: UserEvent) -> None:
@@ -260,6 +265,8 @@ class _User:
                 for number in self._commits[:1]:
                     self._say(_commit_reply(number, error))
                 del self._commits[:1]
+            case Transacted(error):
+                self._say(_commit_reply(self._transactions.pop(0), error))
             case Closed():
                 self.is_closed = True
                 if self._close is not None:

@@ -58,6 +58,7 @@ from fencepost.model.plans.steps import (
     ClearFaults,
     Close,
     Commit,
+    CommitInTransaction,
     Crash,
     ExpireSession,
     Failover,
@@ -88,12 +89,14 @@ from fencepost.properties.requirements.evidence import (
     CLOCK_MS,
     COMMIT,
     COOPERATIVE,
+    END_TXN,
     FIND,
     HEARTBEAT,
     JOIN,
     LEAVE,
     MEMBER_APIS,
     SYNC,
+    TXN_COMMIT,
     Action,
     Call,
     ConsumerRun,
@@ -158,7 +161,7 @@ def _generation(evidence: Evidence, run: ConsumerRun, began: float) -> int | Non
 
 
 _VERSIONS = "ApiVersions"
-_READ = {*MEMBER_APIS, LEAVE}
+_READ = {*MEMBER_APIS, LEAVE, TXN_COMMIT}
 _STALL_S = 0.05
 """Shortest wait of the control client that is a stall."""
 
@@ -294,6 +297,9 @@ def _call(exchange: RecordedExchange, run: str, topics: Iterable[str]) -> Call:
     if exchange.answered_ms is not None:
         call.answer = _message(exchange, topics, answer=True)
     call.code = _code(exchange)
+    if exchange.api == END_TXN:
+        body = exchange.request_body
+        call.commits = body is not None and bool(body["committed"])
     return call
 
 
@@ -330,9 +336,9 @@ def _commit(body: Mapping[str, Any] | None, topics: Iterable[str]) -> Message | 
 
 
 def _code(exchange: RecordedExchange) -> int | None:
-    """Return the error of an answer that the model doesn't have: to a look-up, or such a commit."""
+    """Return the error of an answer that the model doesn't have: of a look-up, or such a commit."""
     answer = exchange.answer_body
-    if answer is None or not (exchange.api == FIND or _is_beyond(exchange)):
+    if answer is None or not (exchange.api in {FIND, END_TXN} or _is_beyond(exchange)):
         return None
     rows = [answer, *answer.get("coordinators", ())]
     rows += [row for topic in answer.get("topics", ()) for row in topic["partitions"]]
@@ -392,6 +398,7 @@ def settings_for(
         auto_commit_ms=chosen.auto_commit_ms,
         commit_on_revoke=chosen.commit_on_revoke or msgspec.UNSET,
         metadata_max_age_ms=chosen.metadata_max_age_ms or msgspec.UNSET,
+        transactions="transactions" in scenario.needs or msgspec.UNSET,
     )
 
 
@@ -473,7 +480,15 @@ class ScenarioRun:
                 remove = self._place.broker.remove
                 code = await remove(self._place.group, run.instance, member_id)
                 self._note("remove", run, "ok" if code == 0 else f"error {code}")
-            case Close() | StopPolling() | ResumePolling() | Commit() | Unsubscribe() | Subscribe():
+            case (
+                Close()
+                | StopPolling()
+                | ResumePolling()
+                | Commit()
+                | CommitInTransaction()
+                | Unsubscribe()
+                | Subscribe()
+            ):
                 await self._tell(act)
             case _:
                 await self._provoke(act)

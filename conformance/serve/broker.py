@@ -36,7 +36,6 @@ from fencepost.conformance.serve.group_coordinator import GroupCoordinator
 from fencepost.conformance.serve.topic_log import Topics
 from fencepost.conformance.targets.tcp.broker_connection import MAX_FRAME
 from fencepost.conformance.targets.tcp.security import Address
-from fencepost.conformance.targets.tcp.transactions import COMMIT
 from fencepost.conformance.wire.codec import (
     API_KEYS,
     RequestFrame,
@@ -324,11 +323,7 @@ class ModelBroker:
             advertised[FIRST_NODE] = Address(HOST, self._advertised_port)
         self._cluster = BrokerApis(
             advertised,
-            {
-                name: bounds
-                for name, bounds in self.revision.apis.items()
-                if name in APIS and name != COMMIT  # there are no transactions
-            },
+            {name: bounds for name, bounds in self.revision.apis.items() if name in APIS},
             self.settings,
             self.groups,
             self.topics,
@@ -484,7 +479,7 @@ class ModelBroker:
         request, client, met = open_request.request, open_request.client, open_request.provocation
         cluster = self.cluster
         if message is not None:
-            self.groups.ask(
+            cluster.transactions.ask(
                 self._sent(open_request),
                 message,
                 lambda version, body: self._answer(open_request, version, body),

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import base64
 import re
+import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import count
@@ -25,6 +26,7 @@ from kafka.protocol.broker_version_data import BROKER_API_VERSIONS
 
 from fencepost.conformance.serve.group_coordinator import GroupCoordinator
 from fencepost.conformance.serve.topic_log import NO_ID, Fetches, PartitionLog, Topic, Topics
+from fencepost.conformance.serve.transaction_coordinator import TransactionCoordinator
 from fencepost.conformance.targets.target import NO_LIMIT
 from fencepost.conformance.targets.tcp.security import Address
 from fencepost.conformance.wire.codec import API_KEYS, RequestFrame
@@ -126,15 +128,9 @@ class DataApis:
             ]
         }
 
-    def init_producer_id(self, body: Mapping[str, Any]) -> Json:
-        """Return an id for an idempotent producer; there are no transactions."""
-        if body["transactionalId"] is not None:
-            return {"errorCode": Code.INVALID_REQUEST, "producerId": -1, "producerEpoch": -1}
-        return {
-            "errorCode": Code.NONE,
-            "producerId": next(self._producer_ids),
-            "producerEpoch": 0,
-        }
+    def new_producer_id(self) -> int:
+        """Return an id that no producer has."""
+        return next(self._producer_ids)
 
     def _log(self, topic: Mapping[str, Any], partition: int, node: int) -> PartitionLog | Code:
         return self._topics.log_of(topic, partition, lambda number: self._leads(number, node))
@@ -197,15 +193,20 @@ VERSIONS: Mapping[str, tuple[int, int]] = {
     "CreateTopics": (2, 7),
     "DeleteTopics": (1, 6),
     "InitProducerId": (0, 5),
+    "AddOffsetsToTxn": (0, 4),
+    "EndTxn": (0, 4),
     "OffsetForLeaderEpoch": (2, 4),
     "DescribeConfigs": (1, 4),
     "DescribeCluster": (0, 2),
 }
-"""All versions that the codec can write; older ones of Produce and Fetch have older records."""
+"""All versions that the codec can write; older ones of Produce and Fetch have older records, and
+with version 5 of EndTxn each transaction has an epoch of its own (KIP-890), which isn't served."""
 
 MOST_PARTITIONS = 1000
 _LONGEST_NAME = 249
-_GROUP, _TOPIC, _BROKER = 0, 2, 4
+_GROUP, _TRANSACTION = 0, 1
+_TOPIC, _BROKER = 2, 4
+_NO_SUCH_KEY = "only groups and transactions have a coordinator here"
 _STATIC_CONFIG, _INT = 4, 3
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?")
 _SOFTWARE_SINCE = 3
@@ -236,6 +237,9 @@ class BrokerApis:
         self._settings = settings
         self._groups = groups
         self._data = DataApis(topics, self.leads)
+        self.transactions = TransactionCoordinator(
+            groups, tuple(nodes), clock=time.monotonic, new_id=self._data.new_producer_id
+        )
         self.fetches: Mapping[int, Fetches] = {}
         self.restart(release)
 
@@ -274,8 +278,15 @@ class BrokerApis:
                 return self._data.list_offsets(body, node)
             case "OffsetForLeaderEpoch":
                 return self._data.offset_for_leader_epoch(body, node)
+            case "InitProducerId" if body["transactionalId"] is None:
+                producer_id = self._data.new_producer_id()
+                return {"errorCode": Code.NONE, "producerId": producer_id, "producerEpoch": 0}
             case "InitProducerId":
-                return self._data.init_producer_id(body)
+                return self.transactions.init_producer_id(request.version, body, node)
+            case "AddOffsetsToTxn":
+                return self.transactions.add_offsets(request.version, body, node)
+            case "EndTxn":
+                return self.transactions.end(request.version, body, node)
             case "DescribeCluster":
                 return self._describe_cluster()
             case "CreateTopics":
@@ -355,17 +366,22 @@ class BrokerApis:
         return [row(number) for number in range(len(topic.partitions))]
 
     def _find_coordinator(self, version: int, body: Mapping[str, Any]) -> dict[str, Any]:
-        is_group = body.get("keyType", _GROUP) == _GROUP
+        kind = body.get("keyType", _GROUP)
+        is_known = kind in {_GROUP, _TRANSACTION}
 
         def place(key: str) -> dict[str, Any]:
-            node = self._groups.lookup(key) if is_group else None
+            node = None
+            if kind == _GROUP:
+                node = self._groups.lookup(key)
+            elif kind == _TRANSACTION:
+                node = self.transactions.node_of(key)
             if node is None:
                 return {
                     "nodeId": -1,
                     "host": "",
                     "port": -1,
                     "errorCode": Code.COORDINATOR_NOT_AVAILABLE,
-                    "errorMessage": None if is_group else "only groups have a coordinator here",
+                    "errorMessage": None if is_known else _NO_SUCH_KEY,
                 }
             host, port = self._nodes[node].host, self._nodes[node].port
             row = {"nodeId": node, "host": host, "port": port}

@@ -19,9 +19,10 @@ from typing import Any, TypeVar
 
 from fencepost.conformance.targets.model_coordinator import RunningModel
 from fencepost.conformance.wire.refusal import Code, refused_message
+from fencepost.model.classic.group import Offset
 from fencepost.model.coordinator import Answer, Config, Send
 from fencepost.model.machine import Machine
-from fencepost.model.messages.messages import groups_of
+from fencepost.model.messages.messages import TxnOffsetCommitRequest, groups_of
 from fencepost.model.messages.shapes import Message
 from fencepost.model.revision import Revision
 from fencepost.model.table.shared_features import Availability
@@ -80,6 +81,21 @@ class GroupCoordinator:
             send, message, where=lambda group: self.availability(group, node)
         )
         self._deliver(answers)
+        self._set_timer()
+
+    def ask_without_storing(
+        self, send: Send, message: TxnOffsetCommitRequest, deliver: Deliver, node: int
+    ) -> tuple[Offset, ...]:
+        """Ask a node as `ask`; take back the offsets that it stores, and return them."""
+        group = self.running.groups.get(message.group_id)
+        self.ask(send, message, deliver, node)
+        before = () if group is None else group.offsets
+        return self.running.take_back_offsets(message.group_id, before)
+
+    def store_offsets(self, group: str, offsets: Iterable[Offset]) -> None:
+        """Store offsets that were taken back."""
+        self._advance()
+        self.running.store_offsets(group, offsets)
         self._set_timer()
 
     def drop(self, connection: str) -> None:

@@ -281,6 +281,7 @@ def _is_at_ease(state: ClientState, coordinator: Endpoint) -> bool:
         and member.is_handed_out
         and not member.needs_join
         and state.committing is None
+        and state.transacting is None
         and state.leaving is None
         and link is not None
         and link.is_up

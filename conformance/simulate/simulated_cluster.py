@@ -1,7 +1,8 @@
 """Simulate a cluster on a virtual clock: the model coordinator, brokers, topics, records.
 
 Records are counted, not kept.  Each group has a coordinator, which can be moved; the other brokers
-answer NOT_COORDINATOR. A broker can have older versions of its APIs.
+answer NOT_COORDINATOR.  A broker can have older versions of its APIs.  Offsets in a transaction are
+stored at once, as in the model.
 """
 
 from __future__ import annotations
@@ -14,23 +15,28 @@ from fencepost.model.coordinator import Answer, Config, Send
 from fencepost.model.machine import Machine
 from fencepost.model.messages.cluster_messages import (
     CLUSTER_VERSIONS,
+    AddOffsetsRequest,
     ApiVersionsRequest,
     ApiVersionsResponse,
     Batch,
     BrokerNode,
     ClusterRequest,
     ClusterResponse,
+    EndTransactionRequest,
     FetchedLog,
     FetchRequest,
     FetchResponse,
     FindCoordinatorRequest,
     FindCoordinatorResponse,
+    FindTransactionCoordinatorRequest,
+    InitProducerIdRequest,
     ListOffsetsRequest,
     ListOffsetsResponse,
     MetadataRequest,
     MetadataResponse,
     OffsetRow,
     TopicLeaders,
+    TransactionResponse,
     VersionRange,
 )
 from fencepost.model.messages.errors import Error
@@ -65,6 +71,7 @@ class VirtualCluster:
         self.nodes = tuple(BrokerNode(n, f"broker-{n}", _PORT) for n in range(1, nodes + 1))
         self._coordinators: dict[str, int] = {}
         self._requests = 0
+        self._producers = 0
 
     def produce(self, partition: TopicPartition, records: int) -> None:
         """Append records."""
@@ -110,6 +117,13 @@ class VirtualCluster:
                 return ApiVersionsResponse(0, tuple(self._versions()))
             case FindCoordinatorRequest():
                 return FindCoordinatorResponse(0, self.coordinator_of(message.group_id))
+            case FindTransactionCoordinatorRequest():
+                return FindCoordinatorResponse(0, self.nodes[0])
+            case InitProducerIdRequest():
+                self._producers += 1
+                return TransactionResponse(0, self._producers, 0)
+            case AddOffsetsRequest() | EndTransactionRequest():
+                return TransactionResponse(0)
             case MetadataRequest():
                 return MetadataResponse(self.nodes, tuple(map(self._leaders, message.topics)))
             case ListOffsetsRequest():

@@ -32,7 +32,6 @@ from fencepost.model.client.client_interface import (
     HangUp,
     Input,
     Outgoing,
-    Role,
     UserEvent,
     Woken,
 )
@@ -392,9 +391,7 @@ class Simulation:
             self._answer_cluster(waiting, message)
         elif fault is Fault.REFUSE and met is not None:
             self._answer(waiting, refused_message(message, request.version, met.code))
-        elif request.to.role is Role.COORDINATOR and self.cluster.misses(
-            message, request.version, request.to.node
-        ):
+        elif self.cluster.misses(message, request.version, request.to.node):
             code = Error.NOT_COORDINATOR.value
             self._answer(waiting, refused_message(message, request.version, code))
         else:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from fencepost.model.classic.group import SESSION, Group, first_timer
+from fencepost.model.classic.group import SESSION, Group, Offset, first_timer
 from fencepost.model.coordinator import Answer, Send, UnsupportedError
 from fencepost.model.history.events import TopicsDeleted
 from fencepost.model.machine import Machine
@@ -219,6 +219,21 @@ class RunningModel:
         for group_id, group in sorted(self.groups.items()):
             outcome = self._choose(self.machine.operate(group, event, self._span()))
             self._take(group_id, outcome)
+
+    def take_back_offsets(self, group_id: str, before: tuple[Offset, ...]) -> tuple[Offset, ...]:
+        """Give a group the offsets that it had before; return those that were stored since."""
+        group = self.groups.get(group_id)
+        if group is None or group.offsets == before:
+            return ()
+        self._take(group_id, Outcome(replace(group, offsets=before), (), ()))
+        return tuple(offset for offset in group.offsets if offset not in before)
+
+    def store_offsets(self, group_id: str, offsets: Iterable[Offset]) -> None:
+        """Store offsets, whoever is a member; the group is there then."""
+        group = self.groups.get(group_id, Group())
+        kept = {(o.topic, o.partition): o for o in (*group.offsets, *offsets)}
+        stored = tuple(kept[place] for place in sorted(kept))
+        self._take(group_id, Outcome(replace(group, offsets=stored), (), ()))
 
     def drop(self, connection: str) -> tuple[str, ...]:
         """Drop a connection; return its requests, whose answers are lost.

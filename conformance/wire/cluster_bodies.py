@@ -1,8 +1,8 @@
 """Read and write the client's plain messages about the cluster, as bodies of Kafka's protocol.
 
 The group's messages have bodies of their own; here are those of ApiVersions, FindCoordinator,
-Metadata, ListOffsets and Fetch.  Of record batches only the headers are read, so compression
-doesn't matter.
+Metadata, ListOffsets and Fetch, and of a producer of transactions.  Of record batches only the
+headers are read, so compression doesn't matter.
 
 Source: Kafka's message definitions; the protocol guide, "Record Batch".
 """
@@ -17,23 +17,29 @@ from typing import Any
 
 from fencepost.conformance.wire.codec import API_KEYS
 from fencepost.model.messages.cluster_messages import (
+    AddOffsetsRequest,
     ApiVersionsRequest,
     ApiVersionsResponse,
     Batch,
     BrokerNode,
     ClusterRequest,
     ClusterResponse,
+    EndTransactionRequest,
     FetchedLog,
     FetchRequest,
     FetchResponse,
     FindCoordinatorRequest,
     FindCoordinatorResponse,
+    FindTransactionCoordinatorRequest,
+    InitProducerIdRequest,
     ListOffsetsRequest,
     ListOffsetsResponse,
     MetadataRequest,
     MetadataResponse,
     OffsetRow,
+    ProducerIdentity,
     TopicLeaders,
+    TransactionResponse,
     VersionRange,
 )
 from fencepost.model.messages.subscription import TopicPartition
@@ -43,6 +49,7 @@ _NAMES = {key: name for name, key in API_KEYS.items()}
 _EARLIEST, _LATEST = -2, -1
 _CONSUMER = -1
 _SEVERAL_SINCE = 4
+_TRANSACTION = 1
 _MOST_BYTES = 8 * 2**20
 _MOST_OF_PARTITION = 2**20
 
@@ -66,6 +73,16 @@ def request_body(version: int, message: ClusterRequest) -> dict[str, Any]:
             return {"keyType": 0, "coordinatorKeys": [group_id]}
         case FindCoordinatorRequest(group_id):
             return {"key": group_id, "keyType": 0} if version else {"key": group_id}
+        case FindTransactionCoordinatorRequest(name):
+            if version >= _SEVERAL_SINCE:
+                return {"keyType": _TRANSACTION, "coordinatorKeys": [name]}
+            return {"key": name, "keyType": _TRANSACTION}
+        case InitProducerIdRequest(name, timeout_ms):
+            return {"transactionalId": name, "transactionTimeoutMs": timeout_ms}
+        case AddOffsetsRequest(producer, group_id):
+            return {**_producer(producer), "groupId": group_id}
+        case EndTransactionRequest(producer, committed):
+            return {**_producer(producer), "committed": committed}
         case MetadataRequest(topics):
             rows = [{"name": topic} for topic in topics]
             return (
@@ -100,6 +117,14 @@ def request_body(version: int, message: ClusterRequest) -> dict[str, Any]:
             }
 
 
+def _producer(producer: ProducerIdentity) -> dict[str, Any]:
+    return {
+        "transactionalId": producer.transactional_id,
+        "producerId": producer.producer_id,
+        "producerEpoch": producer.epoch,
+    }
+
+
 def _fetched_from(partition: TopicPartition, offset: int) -> dict[str, Any]:
     return {
         "partition": partition.partition,
@@ -118,6 +143,10 @@ def response(api: str, body: Mapping[str, Any]) -> ClusterResponse:
             row = body["coordinators"][0] if "coordinators" in body else body
             node = BrokerNode(row["nodeId"], row["host"], row["port"])
             return FindCoordinatorResponse(row["errorCode"], node)
+        case "InitProducerId":
+            return TransactionResponse(body["errorCode"], body["producerId"], body["producerEpoch"])
+        case "AddOffsetsToTxn" | "EndTxn":
+            return TransactionResponse(body["errorCode"])
         case "Metadata":
             brokers = (BrokerNode(b["nodeId"], b["host"], b["port"]) for b in body["brokers"])
             racks = {b["nodeId"]: b["rack"] for b in body["brokers"] if b.get("rack")}

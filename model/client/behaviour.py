@@ -140,6 +140,10 @@ class Conduct:
     session_timeout_ms: int | None = None
     rebalance_timeout_ms: int | None = None
 
+    # Transactions.
+    names_member_in_transaction: bool = True
+    ignored_in_transaction: frozenset[Error] = frozenset()
+
     # Membership.
     leaves_when_dynamic: frozenset[Occasion] = frozenset(Occasion)
     leaves_when_static: frozenset[Occasion] = frozenset()

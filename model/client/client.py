@@ -15,7 +15,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fencepost.model.client import committing, fetching, links, lookup, membership
+from fencepost.model.client import (
+    committing,
+    fetching,
+    links,
+    lookup,
+    membership,
+    transacting,
+)
 from fencepost.model.client.behaviour import ClientSettings, Occasion
 from fencepost.model.client.client_interface import (
     AnswerRead,
@@ -45,8 +52,10 @@ from fencepost.model.messages.cluster_messages import (
     FetchRequest,
     FetchResponse,
     FindCoordinatorResponse,
+    FindTransactionCoordinatorRequest,
     ListOffsetsResponse,
     MetadataResponse,
+    TransactionResponse,
 )
 from fencepost.model.messages.messages import (
     HeartbeatResponse,
@@ -57,10 +66,12 @@ from fencepost.model.messages.messages import (
     OffsetCommitResponse,
     OffsetFetchResponse,
     SyncGroupResponse,
+    TxnOffsetCommitResponse,
 )
 from fencepost.model.plans.steps import (
     Close,
     Commit,
+    CommitInTransaction,
     ResumePolling,
     Start,
     StopPolling,
@@ -74,6 +85,7 @@ _BATCH_SINCE = 3
 
 def begin(work: ClientWork, timeout_ms: int) -> None:
     """Begin to close the consumer, as the user asks."""
+    transacting.give_up(work)
     state = work.state
     if state.stage is Stage.FAILED and work.conduct.evicts_when_fenced:
         work.change(
@@ -187,6 +199,7 @@ _CONCERNS = (
     lookup.pursue,
     membership.pursue,
     committing.pursue,
+    transacting.pursue,
     fetching.pursue,
 )
 
@@ -251,6 +264,8 @@ def _take(work: ClientWork, event_in: Input) -> None:
             work.change(is_polling=True, poll_by_ms=None, is_reported=False)
         case Commit():
             committing.commit_for_user(work)
+        case CommitInTransaction():
+            transacting.transact_for_user(work)
         case Subscribe() if work.state.topics or work.conduct.subscribes_again:
             work.change(topics=event_in.topics)
             if work.state.membership.phase is not Phase.OUT:
@@ -275,6 +290,8 @@ def _answer_read(work: ClientWork, flight: Flight, event_in: AnswerRead) -> None
                 _connection_lost(work, flight.endpoint, links.give_up(work, flight.endpoint))
             elif flight.endpoint.role is Role.COORDINATOR:
                 lookup.coordinator_reached(work)
+        case FindCoordinatorResponse() as answer if _is_of_transaction(flight):
+            transacting.coordinator_read(work, flight, answer)
         case FindCoordinatorResponse() as answer:
             lookup.coordinator_read(work, answer)
         case MetadataResponse() as answer:
@@ -289,6 +306,10 @@ def _answer_read(work: ClientWork, flight: Flight, event_in: AnswerRead) -> None
             code = committing.read(work, flight, answer)
             if code is not None:
                 membership.react(work, flight.api, code)
+        case TxnOffsetCommitResponse() as answer:
+            transacting.offsets_read(work, flight, answer)
+        case TransactionResponse() as answer:
+            transacting.answer_read(work, flight, answer)
         case OffsetFetchResponse() as answer:
             fetching.offsets_read(work, answer)
         case ListOffsetsResponse() as answer:
@@ -302,12 +323,19 @@ def _answer_read(work: ClientWork, flight: Flight, event_in: AnswerRead) -> None
             raise TypeError(f"{type(event_in.message).__name__} answers nothing that a client asks")
 
 
+def _is_of_transaction(flight: Flight | None) -> bool:
+    """Return True for the look-up of a transaction's coordinator."""
+    return flight is not None and isinstance(flight.message, FindTransactionCoordinatorRequest)
+
+
 def _connection_lost(work: ClientWork, endpoint: Endpoint, flight: Flight | None) -> None:
     """Give up the requests of a lost connection; a lost coordinator is looked up."""
     if endpoint.role is Role.COORDINATOR and endpoint == work.state.cluster.coordinator:
         lookup.forget_coordinator(work)
+    if flight is not None:
+        transacting.lost(work, flight)
     match flight and flight.api:
-        case "FindCoordinator":
+        case "FindCoordinator" if not _is_of_transaction(flight):
             lookup.coordinator_lost(work)
         case "Metadata":
             lookup.metadata_lost(work)
@@ -356,6 +384,8 @@ def _wake_at_ms(work: ClientWork) -> int | None:
     ]
     if state.committing is not None:
         times += [state.committing.deadline_ms, state.committing.backoff.not_before_ms]
+    if state.transacting is not None:
+        times += [state.transacting.deadline_ms, state.transacting.backoff.not_before_ms]
     for link in state.links:
         own = (link.backoff.not_before_ms, link.quiet_until_ms)
         times += [link.flight.deadline_ms] if link.flight else own

@@ -23,6 +23,7 @@ class Role(Enum):
     BOOTSTRAP = "bootstrap"
     COORDINATOR = "coordinator"
     LEADER = "leader"
+    PRODUCER = "producer"
 
 
 class Endpoint(NamedTuple):
@@ -123,8 +124,14 @@ class Committed(msgspec.Struct, frozen=True):
     error: str
 
 
+class Transacted(msgspec.Struct, frozen=True):
+    """The user's transaction ended; `error` is a name of Kafka's, `NONE` if it was committed."""
+
+    error: str
+
+
 class Closed(msgspec.Struct, frozen=True):
     """The consumer is closed; nothing comes any more."""
 
 
-UserEvent = Assigned | Revoked | Lost | Records | ErrorReported | Committed | Closed
+UserEvent = Assigned | Revoked | Lost | Records | ErrorReported | Committed | Transacted | Closed

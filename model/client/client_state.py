@@ -26,6 +26,7 @@ from fencepost.model.client.client_interface import (
 from fencepost.model.messages.cluster_messages import (
     BrokerNode,
     ClusterRequest,
+    ProducerIdentity,
     TopicLeaders,
     VersionRange,
 )
@@ -185,6 +186,27 @@ class Committing(msgspec.Struct, frozen=True):
     backoff: Backoff = Backoff()
 
 
+class Transacting(msgspec.Struct, frozen=True):
+    """A transaction under way: its producer, its offsets, its deadline, and the member it is of.
+
+    `coordinator`: the transaction's; `has_group`: the group was added to it; `outcome`: of the
+    offsets, a name of Kafka's, "" before.  `request_id`: the correlation id of its open request;
+    `waiting`: the number of calls of the user.
+    """
+
+    producer: ProducerIdentity
+    offsets: tuple[tuple[TopicPartition, int], ...]
+    deadline_ms: int
+    member_id: str
+    generation_id: int
+    coordinator: Endpoint | None = None
+    has_group: bool = False
+    outcome: str = ""
+    waiting: int = 1
+    request_id: int | None = None
+    backoff: Backoff = Backoff()
+
+
 class ClientState(msgspec.Struct, frozen=True):
     """A client.
 
@@ -205,6 +227,7 @@ class ClientState(msgspec.Struct, frozen=True):
     memory: Memory = NO_MEMORY
     reading: Reading = Reading()
     committing: Committing | None = None
+    transacting: Transacting | None = None
     auto_commit_ms: int | None = None
     leaving: str | None = None
     close_by_ms: int | None = None

@@ -111,7 +111,7 @@ def unsubscribed(work: ClientWork, before: ClientState) -> None:
     if not (conduct.commits_unsubscribed or conduct.commits_as_before):
         return
     deadline = work.now_ms + work.settings.commit_timeout_ms
-    offsets = _all_offsets(before)
+    offsets = positions(before)
     if offsets and conduct.commits_unsubscribed:
         work.change(committing=Committing(offsets, deadline))
     elif offsets:
@@ -187,11 +187,11 @@ def _request(work: ClientWork, version: int) -> OffsetCommitRequest:
 def _offsets(work: ClientWork, *, only_new: bool) -> tuple[tuple[TopicPartition, int], ...]:
     """Return the user's positions, in order; those that differ from the commits, if `only_new`."""
     committed = {p.partition: p.committed for p in work.state.reading.positions}
-    rows = _all_offsets(work.state)
+    rows = positions(work.state)
     return tuple(row for row in rows if not (only_new and row[1] == committed[row[0]]))
 
 
-def _all_offsets(state: ClientState) -> tuple[tuple[TopicPartition, int], ...]:
+def positions(state: ClientState) -> tuple[tuple[TopicPartition, int], ...]:
     """Return the user's positions, in order, as far as they are known."""
     positions = sorted(state.reading.positions, key=lambda p: p.partition)
     return tuple((p.partition, p.offset) for p in positions if p.offset is not None)

@@ -32,6 +32,9 @@ _API_VERSIONS = "ApiVersions"
 INSTANCE_SINCE = {"JoinGroup": 5, "SyncGroup": 3, "Heartbeat": 3, "OffsetCommit": 7}
 """The first version of each API that carries an instance id."""
 
+_HIGHEST = {"TxnOffsetCommit": 4}
+"""Versions that aren't used: 5 is of transactions that add the group by themselves (KIP-890)."""
+
 
 def find(state: ClientState, endpoint: Endpoint) -> Link | None:
     """Return the connection to an endpoint, if one was made or tried."""
@@ -59,6 +62,7 @@ def idle(work: ClientWork, endpoint: Endpoint) -> Link | None:
 def highest_version(work: ClientWork, link: Link, api: str) -> int | None:
     """Return the newest version of an API that both sides know; None: there is none."""
     low, high = CLUSTER_VERSIONS.get(api) or (APIS[api].lowest, APIS[api].highest)
+    high = min(high, _HIGHEST.get(api, high))
     high = dict(work.conduct.highest).get(api, high)
     theirs = next((row for row in link.versions or () if row.api == api), None)
     if theirs is None or theirs.lowest > high or theirs.highest < low:

@@ -1,6 +1,7 @@
 """Define the messages between a consumer and a cluster besides the group protocol, as plain data.
 
-The least that a consumer needs of ApiVersions, FindCoordinator, Metadata, ListOffsets and Fetch.
+The least that a consumer needs of ApiVersions, FindCoordinator, Metadata, ListOffsets and Fetch,
+and the producer beside it that commits its offsets in a transaction.
 The driver of a real broker turns these into bodies of the negotiated version.
 
 Source: Kafka's message definitions.
@@ -92,6 +93,49 @@ class FindCoordinatorResponse(msgspec.Struct, frozen=True):
     coordinator: BrokerNode | None
 
 
+class FindTransactionCoordinatorRequest(msgspec.Struct, frozen=True):
+    """A request for the coordinator of a transactional id; answered as that of a group."""
+
+    transactional_id: str
+
+
+class ProducerIdentity(NamedTuple):
+    """A producer of transactions: its transactional id, its producer id, its epoch."""
+
+    transactional_id: str
+    producer_id: int = -1
+    epoch: int = -1
+
+
+class InitProducerIdRequest(msgspec.Struct, frozen=True):
+    """A request to begin the next epoch of a transactional id."""
+
+    transactional_id: str
+    timeout_ms: int
+
+
+class AddOffsetsRequest(msgspec.Struct, frozen=True):
+    """A request to add a group to the producer's transaction."""
+
+    producer: ProducerIdentity
+    group_id: str
+
+
+class EndTransactionRequest(msgspec.Struct, frozen=True):
+    """A request to end the producer's transaction."""
+
+    producer: ProducerIdentity
+    committed: bool
+
+
+class TransactionResponse(msgspec.Struct, frozen=True):
+    """An answer to a producer; `producer_id` and `epoch` in that to InitProducerId."""
+
+    error_code: int
+    producer_id: int = -1
+    epoch: int = -1
+
+
 class MetadataRequest(msgspec.Struct, frozen=True):
     """A request for the leaders of these topics' partitions."""
 
@@ -135,6 +179,10 @@ class FetchResponse(msgspec.Struct, frozen=True):
 ClusterRequest = (
     ApiVersionsRequest
     | FindCoordinatorRequest
+    | FindTransactionCoordinatorRequest
+    | InitProducerIdRequest
+    | AddOffsetsRequest
+    | EndTransactionRequest
     | MetadataRequest
     | ListOffsetsRequest
     | FetchRequest
@@ -142,6 +190,7 @@ ClusterRequest = (
 ClusterResponse = (
     ApiVersionsResponse
     | FindCoordinatorResponse
+    | TransactionResponse
     | MetadataResponse
     | ListOffsetsResponse
     | FetchResponse
@@ -153,5 +202,8 @@ CLUSTER_VERSIONS: dict[str, tuple[int, int]] = {
     "Metadata": (1, 9),
     "ListOffsets": (1, 7),
     "Fetch": (4, 12),
+    "InitProducerId": (0, 4),
+    "AddOffsetsToTxn": (0, 3),
+    "EndTxn": (0, 3),
 }
 """The versions that this client knows, lowest and highest: those in which topics have names."""

@@ -262,6 +262,12 @@ class Commit(Step, frozen=True):
     consumer: str
 
 
+class CommitInTransaction(Step, frozen=True):
+    """Commit what was read in a transaction of a producer, and wait for its end."""
+
+    consumer: str
+
+
 class Unsubscribe(Step, frozen=True):
     """Give up all topics."""
 
@@ -289,7 +295,9 @@ class Crash(Step, frozen=True):
     process: str
 
 
-UserStep = StopPolling | ResumePolling | Commit | Unsubscribe | Subscribe | Close
+UserStep = (
+    StopPolling | ResumePolling | Commit | CommitInTransaction | Unsubscribe | Subscribe | Close
+)
 
 # What happens around them.
 

@@ -457,6 +457,33 @@ _MUTANTS = (
         ("CLIENT-READ-NOT-TWICE",),
         Conduct(heeds_committed=False),
     ),
+    # Transactions.
+    ClientMutant(
+        "transacts-as-nobody",
+        "offsets are sent to a transaction without member id, generation and instance id",
+        ("CLIENT-TRANSACTION-MEMBER",),
+        Conduct(names_member_in_transaction=False),
+    ),
+    ClientMutant(
+        "transacts-when-fenced",
+        "a transaction is committed, and its user told so, though its offsets were fenced",
+        ("CLIENT-TRANSACTION-FENCED",),
+        Conduct(ignored_in_transaction=frozenset({_FENCED})),
+    ),
+    ClientMutant(
+        "transacts-when-refused",
+        "a transaction is committed, and its user told so, though its offsets were refused",
+        ("CLIENT-TRANSACTION-REFUSED",),
+        Conduct(
+            ignored_in_transaction=frozenset({Error.UNKNOWN_MEMBER_ID, Error.ILLEGAL_GENERATION})
+        ),
+    ),
+    ClientMutant(
+        "old-transaction-commit",
+        "offsets are sent to transactions with version 2, which names no member",
+        ("CLIENT-TRANSACTION-NEWEST",),
+        Conduct(highest=(("TxnOffsetCommit", 2),)),
+    ),
     # The session.
     ClientMutant(
         "silent-while-busy",

@@ -16,6 +16,7 @@ from msgspec import Meta
 from fencepost.model.plans.steps import (
     Close,
     Commit,
+    CommitInTransaction,
     ResumePolling,
     StopPolling,
     Subscribe,
@@ -35,6 +36,7 @@ FEATURES = (
     "next-generation",
     "commit-on-revoke",
     "metadata-age",
+    "transactions",
 )
 
 _Count = Annotated[int, Meta(ge=0)]
@@ -67,6 +69,7 @@ class ConsumerSettings(Message, kw_only=True, frozen=True):
     Sent only where a scenario needs them, to drivers that have the feature: `commit_on_revoke`: the
     user commits and waits in the callback that takes partitions away, before it returns.
     `metadata_max_age_ms`: metadata of topics are asked for again when they are that old.
+    `transactions`: its user will commit in transactions.
     """
 
     bootstrap: str
@@ -84,6 +87,7 @@ class ConsumerSettings(Message, kw_only=True, frozen=True):
     settings: dict[str, str | int | float | bool] = {}
     commit_on_revoke: bool | msgspec.UnsetType = msgspec.UNSET
     metadata_max_age_ms: int | msgspec.UnsetType = msgspec.UNSET
+    transactions: bool | msgspec.UnsetType = msgspec.UNSET
 
 
 class Start(ConsumerSettings, tag_field="cmd", tag="start", kw_only=True, frozen=True):
@@ -122,6 +126,7 @@ _USER_COMMANDS: Mapping[type[UserStep], type[Any]] = {
     StopPolling: _command("StopPolling", StopPolling),
     ResumePolling: _command("PollOn", ResumePolling),
     Commit: _command("Commit", Commit),
+    CommitInTransaction: _command("CommitInTransaction", CommitInTransaction),
     Unsubscribe: _command("Unsubscribe", Unsubscribe),
     Subscribe: _command("Subscribe", Subscribe, topics=msgspec.NODEFAULT),
     Close: _command("Close", Close, timeout_ms=10_000),

@@ -39,6 +39,7 @@ JOIN, SYNC, HEARTBEAT, LEAVE, COMMIT = (
     "OffsetCommit",
 )
 FIND = "FindCoordinator"
+TXN_COMMIT, END_TXN = "TxnOffsetCommit", "EndTxn"
 MEMBER_APIS = (JOIN, SYNC, HEARTBEAT, COMMIT)
 """APIs whose requests carry an instance id."""
 
@@ -47,7 +48,16 @@ FIRST_WITH_INSTANCE = {JOIN: 5, SYNC: 3, HEARTBEAT: 3, COMMIT: 7}
 
 COOPERATIVE = "cooperative"
 
-_CALLS = {"start", "close", "commit", "unsubscribe", "subscribe", "stop-polling", "poll-on"}
+_CALLS = {
+    "start",
+    "close",
+    "commit",
+    "commit-in-transaction",
+    "unsubscribe",
+    "subscribe",
+    "stop-polling",
+    "poll-on",
+}
 """Names of the actions that are calls of a user."""
 
 CLOCK_MS = 5.0
@@ -97,11 +107,12 @@ class Call(Exchange[Message | None, Message | None]):
     """An exchange of a run: `client_id` is the run's id.  The model may have no such message.
 
     `fault`: the fault that the broker injected, an action, or "".  `code`: the error in an answer
-    that the model doesn't have.
+    that the model doesn't have.  `commits`: an EndTxn that commits, not aborts.
     """
 
     fault: str = ""
     code: int | None = None
+    commits: bool = False
 
     @property
     def error(self) -> int | None:

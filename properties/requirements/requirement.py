@@ -156,6 +156,7 @@ AREAS = {
     "IDENTITY": "Who it says it is",
     "JOIN": "How it joins, and what it does after an error",
     "COMMIT": "It commits",
+    "TRANSACTION": "It commits in transactions",
     "SUBSCRIBE": "It subscribes anew",
     "CLOSE": "How it goes",
     "FENCED": "Another has its place",

@@ -12,6 +12,7 @@ from fencepost.properties.requirements import (
     judge_leaving,
     judge_reading,
     judge_running,
+    judge_transacting,
 )
 from fencepost.properties.requirements.evidence import Evidence
 from fencepost.properties.requirements.requirement import AREAS, Requirement, Verdict
@@ -22,6 +23,7 @@ REQUIREMENTS = {
         (
             *judge_joining.REQUIREMENTS,
             *judge_committing.REQUIREMENTS,
+            *judge_transacting.REQUIREMENTS,
             *judge_leaving.REQUIREMENTS,
             *judge_running.REQUIREMENTS,
             *judge_leading.REQUIREMENTS,

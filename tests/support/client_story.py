@@ -25,6 +25,10 @@ from fencepost.model.messages.messages import (
     SyncAssignment,
     SyncGroupRequest,
     SyncGroupResponse,
+    TxnCommitPartition,
+    TxnCommitTopic,
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
 )
 from fencepost.model.messages.shapes import Message
 from fencepost.model.messages.subscription import (
@@ -254,6 +258,36 @@ def commit(
     row = CommittedPartition(partition_index=0, error_code=error.value)
     answer = OffsetCommitResponse(topics=(CommittedTopic(name=TOPIC, partitions=(row,)),))
     return call(of, "OffsetCommit", at, request, answer, version)
+
+
+def transact(
+    of: ConsumerRun,
+    at: float,
+    member: str = "m1",
+    *,
+    generation: int = 1,
+    error: Code = Code.NONE,
+    version: int = 4,
+    instance: str | None = SAME,
+) -> Call:
+    """Offsets of one partition, sent to a transaction."""
+    names_member = version >= 3
+    request = TxnOffsetCommitRequest(
+        transactional_id="x",
+        group_id="g",
+        generation_id=generation if names_member else -1,
+        member_id=member if names_member else "",
+        group_instance_id=_instance(of, instance) if names_member else None,
+        topics=(
+            TxnCommitTopic(
+                name=TOPIC,
+                partitions=(TxnCommitPartition(partition_index=0, committed_offset=1),),
+            ),
+        ),
+    )
+    row = CommittedPartition(partition_index=0, error_code=error.value)
+    answer = TxnOffsetCommitResponse(topics=(CommittedTopic(name=TOPIC, partitions=(row,)),))
+    return call(of, "TxnOffsetCommit", at, request, answer, version)
 
 
 def leave(of: ConsumerRun, at: float, member: str = "m1", *, instance: str | None = None) -> Call:

@@ -19,6 +19,7 @@ from fencepost.model.plans.steps import (
     ClearFaults,
     Close,
     Commit,
+    CommitInTransaction,
     Crash,
     ExpireSession,
     Failover,
@@ -198,6 +199,7 @@ ScenarioStep = (
     | StopPolling
     | ResumePolling
     | Commit
+    | CommitInTransaction
     | Unsubscribe
     | Subscribe
     | Produce
@@ -343,6 +345,7 @@ _WORDS: Mapping[type[Step], str] = {
     StopPolling: "let the user of {consumer} stop polling",
     ResumePolling: "let the user of {consumer} poll on",
     Commit: "let the user of {consumer} commit what was read",
+    CommitInTransaction: "let the user of {consumer} commit what was read in a transaction",
     Unsubscribe: "let the user of {consumer} unsubscribe",
     Subscribe: "let the user of {consumer} subscribe again",
     ClearFaults: "let nothing go wrong any more",

@@ -42,6 +42,7 @@ from fencepost.conformance.cases.clients.scenario_parts import (
     passed,
     settled,
 )
+from fencepost.conformance.cases.clients.transaction_scenarios import TRANSACTIONS
 from fencepost.model.bad_input import BadInputError
 from fencepost.model.plans.steps import (
     Close,
@@ -633,7 +634,7 @@ def _with_twins(*scenarios: Scenario) -> Iterator[Scenario]:
             yield scenario.with_dynamic_members(common)
 
 
-_HAVE_TWINS = (*ORDINARY, *RESTARTS, *TROUBLE, *CLOSING, *FENCING)
+_HAVE_TWINS = (*ORDINARY, *RESTARTS, *TROUBLE, *CLOSING, *FENCING, *TRANSACTIONS)
 SCENARIOS = {
     scenario.id: scenario
     for scenario in (*_with_twins(*_HAVE_TWINS), *COMMITS, *GENERATIONS, *BYTES, *READING)

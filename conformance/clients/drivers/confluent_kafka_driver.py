@@ -6,16 +6,17 @@ from functools import partial
 from typing import Any, ClassVar
 
 import confluent_kafka
-from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 from fencepost.conformance.clients.drivers.driver_user import User, drive
 
 _POLL_S = 0.1
+_TRANSACTION_S = 5.0
 _WITH_GROUP_PROTOCOL = 0x02040000
 """The first librdkafka that has it."""
 
 _FEATURES = ["static", "cooperative", "auto-commit", "manual-commit", "pause", "seek"]
-_FEATURES += ["commit-on-revoke", "metadata-age"]
+_FEATURES += ["commit-on-revoke", "metadata-age", "transactions"]
 if confluent_kafka.libversion()[1] >= _WITH_GROUP_PROTOCOL:
     _FEATURES.append("next-generation")
 
@@ -93,6 +94,30 @@ class ConfluentUser(User):
         for partition in self._consumer.commit(asynchronous=False):
             if partition.error is not None:
                 raise KafkaException(partition.error)
+
+    async def commit_in_transaction(self) -> None:
+        """Send the positions to a transaction, and commit it."""
+        producer = Producer(
+            {
+                "bootstrap.servers": self.started["bootstrap"],
+                "client.id": self.started["client_id"],
+                "transactional.id": self.transactional_id,
+            }
+        )
+        producer.init_transactions(_TRANSACTION_S)
+        producer.begin_transaction()
+        try:
+            read = self._consumer.position(self._consumer.assignment())
+            producer.send_offsets_to_transaction(
+                [partition for partition in read if partition.offset >= 0],
+                self._consumer.consumer_group_metadata(),
+                _TRANSACTION_S,
+            )
+            producer.commit_transaction(_TRANSACTION_S)
+        except KafkaException as error:
+            if error.args[0].txn_requires_abort():
+                producer.abort_transaction(_TRANSACTION_S)
+            raise
 
     async def unsubscribe(self) -> None:
         """Unsubscribe from all topics."""

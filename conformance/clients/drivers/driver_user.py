@@ -87,6 +87,8 @@ class User(ABC):
     def __init__(self, name: str) -> None:
         self.name = name
         self.commits_on_revoke = False
+        self.started: dict[str, Any] = {}
+        """The command that started it."""
         self._consumer: Any = None
         self._polling: asyncio.Task[None] | None = None
         self._loop = asyncio.new_event_loop()
@@ -104,6 +106,10 @@ class User(ABC):
     @abstractmethod
     async def commit(self) -> None:
         """Commit the offsets of the records that were read."""
+
+    async def commit_in_transaction(self) -> None:
+        """Commit them in a transaction.  Raises UnsupportedError where there is none."""
+        raise UnsupportedError("it has no transactions")
 
     @abstractmethod
     async def subscribe(self, topics: list[str]) -> None:
@@ -131,6 +137,11 @@ class User(ABC):
         lacks = [name for name in config if name not in options]
         if lacks:
             raise UnsupportedError(f"a consumer has no {' and no '.join(lacks)}")
+
+    @property
+    def transactional_id(self) -> str:
+        """The transactional id of its producer: no other member has it."""
+        return f"{self.started['group']}-{self.started['client_id']}"
 
     def tell(self, event: str, **fields: Any) -> None:
         """Write an event."""
@@ -187,6 +198,7 @@ class User(ABC):
         try:
             match command["cmd"]:
                 case "start":
+                    self.started = command
                     self.commits_on_revoke = command.get("commit_on_revoke", False)
                     await self.start(command)
                     self._poll_on()
@@ -198,6 +210,8 @@ class User(ABC):
                     self._poll_on()
                 case "commit":
                     await self.commit()
+                case "commit-in-transaction":
+                    await self.commit_in_transaction()
                 case "subscribe":
                     await self.subscribe(command["topics"])
                 case "unsubscribe":

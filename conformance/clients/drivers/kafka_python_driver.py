@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
 import kafka
-from kafka import ConsumerRebalanceListener, KafkaConsumer, TopicPartition
+from kafka import ConsumerRebalanceListener, KafkaConsumer, KafkaProducer, TopicPartition
+from kafka.structs import OffsetAndMetadata
 
 from fencepost.conformance.clients.drivers.driver_user import (
     COOPERATIVE,
     STATIC,
+    UnsupportedError,
     User,
     assignors_in,
     drive,
@@ -32,6 +35,9 @@ _FEATURES = [
     *([COOPERATIVE] if any(name.startswith(COOPERATIVE) for name in _ASSIGNORS) else []),
     *("auto-commit", "manual-commit", "pause", "seek", "commit-on-revoke", "metadata-age"),
 ]
+_TRANSACTS = hasattr(KafkaConsumer, "group_metadata")
+if _TRANSACTS:
+    _FEATURES.append("transactions")
 _CLOSES_IN_TIME = "timeout_ms" in inspect.signature(KafkaConsumer.close).parameters
 
 
@@ -83,6 +89,35 @@ class KafkaPythonUser(User):
     async def commit(self) -> None:
         """Commit and wait."""
         self._consumer.commit()
+
+    async def commit_in_transaction(self) -> None:
+        """Send the positions to a transaction, and commit it."""
+        if not _TRANSACTS:
+            raise UnsupportedError("a consumer has no group_metadata")
+        producer = KafkaProducer(
+            bootstrap_servers=self.started["bootstrap"],
+            client_id=self.started["client_id"],
+            transactional_id=self.transactional_id,
+        )
+        try:
+            producer.init_transactions()
+            producer.begin_transaction()
+            try:
+                producer.send_offsets_to_transaction(
+                    {
+                        partition: OffsetAndMetadata(offset, "", -1)
+                        for partition in self._consumer.assignment()
+                        if (offset := self._consumer.position(partition)) is not None
+                    },
+                    self._consumer.group_metadata(),
+                )
+                producer.commit_transaction()
+            except Exception:
+                with contextlib.suppress(Exception):  # the first error is the one that counts
+                    producer.abort_transaction()
+                raise
+        finally:
+            producer.close()
 
     def commit_now(self) -> None:
         """Commit in the callback that takes partitions away, if the user does so."""

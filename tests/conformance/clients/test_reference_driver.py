@@ -93,6 +93,7 @@ async def test_a_consumers_life(bootstrap: str) -> None:
     assert (await driver("subscribe", consumer="a", topics=["t"]))["ok"]
     await driver.until({"event": "assigned"})
     assert (await driver("commit", consumer="a"))["ok"]
+    assert (await driver("commit-in-transaction", consumer="a"))["ok"]
     closed = await driver("close", consumer="a")
     assert closed["ok"]
     assert closed["took_ms"] < 10_000
@@ -110,6 +111,8 @@ async def test_the_user_of_a_fenced_process_is_told(bootstrap: str) -> None:
     assert (error["code"], error["fatal"]) == ("FENCED_INSTANCE_ID", True)
     await first.until({"event": "lost"})
     commit = await first("commit", consumer="a")
+    assert commit["error"]["code"] == "FENCED_INSTANCE_ID"
+    commit = await first("commit-in-transaction", consumer="a")
     assert commit["error"]["code"] == "FENCED_INSTANCE_ID"
     await second.until({"event": "assigned"})
     for driver in (first, second):

@@ -47,7 +47,6 @@ async def test_every_version_that_it_advertises_works(broker: ModelBroker) -> No
     async with TcpTarget(str(broker.address)) as target:
         assert target.broken == {}
         apis = dict(KAFKA_4.apis)
-        del apis["TxnOffsetCommit"]  # it has no transactions
         assert target.working == apis
         assert target.settings == broker.settings
         assert set(target.settings_source.values()) == {"describe-configs"}
@@ -169,7 +168,7 @@ async def test_settings_are_told_to_who_asks_this_broker(version: int, broker: M
     assert topic["errorCode"] == Code.UNKNOWN_TOPIC_OR_PARTITION
 
 
-async def test_only_groups_have_a_coordinator(broker: ModelBroker) -> None:
+async def test_groups_and_transactions_have_a_coordinator(broker: ModelBroker) -> None:
     async with client(broker) as one:
         for version in range(VERSIONS["FindCoordinator"][1] + 1):
             body = {"coordinatorKeys": ["a", "b"]} if version >= 4 else {"key": "a"}
@@ -177,6 +176,8 @@ async def test_only_groups_have_a_coordinator(broker: ModelBroker) -> None:
             rows = answer.get("coordinators", [answer])
             assert {(r["errorCode"], r["port"]) for r in rows} == {(0, broker.address.port)}
         answer = await one.ask("FindCoordinator", 2, {"key": "a", "keyType": 1})
+        assert (answer["errorCode"], answer["port"]) == (0, broker.address.port)
+        answer = await one.ask("FindCoordinator", 2, {"key": "a", "keyType": 2})
         assert answer["errorCode"] == Code.COORDINATOR_NOT_AVAILABLE
 
 

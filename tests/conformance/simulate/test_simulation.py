@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from support.all_client_scenarios import SCENARIOS
 from support.client_scenarios import (
-    SCENARIOS,
     Scenario,
     group_of,
     instance_of,

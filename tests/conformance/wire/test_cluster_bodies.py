@@ -15,33 +15,43 @@ from fencepost.conformance.wire.codec import (
 )
 from fencepost.model.messages.cluster_messages import (
     CLUSTER_VERSIONS,
+    AddOffsetsRequest,
     ApiVersionsRequest,
     ApiVersionsResponse,
     Batch,
     BrokerNode,
     ClusterRequest,
+    EndTransactionRequest,
     FetchedLog,
     FetchRequest,
     FetchResponse,
     FindCoordinatorRequest,
     FindCoordinatorResponse,
+    FindTransactionCoordinatorRequest,
+    InitProducerIdRequest,
     ListOffsetsRequest,
     ListOffsetsResponse,
     MetadataRequest,
     MetadataResponse,
     OffsetRow,
+    ProducerIdentity,
     TopicLeaders,
+    TransactionResponse,
     VersionRange,
 )
 from fencepost.model.messages.subscription import TopicPartition
 
 FIRST, SECOND = TopicPartition("t", 0), TopicPartition("u", 3)
+PRODUCER = ProducerIdentity("x", 7, 3)
 ASKED: dict[str, ClusterRequest] = {
     "ApiVersions": ApiVersionsRequest(),
     "FindCoordinator": FindCoordinatorRequest("g"),
     "Metadata": MetadataRequest(("t", "u")),
     "ListOffsets": ListOffsetsRequest((SECOND, FIRST), earliest=True),
     "Fetch": FetchRequest(((FIRST, 7), (SECOND, 0)), 500),
+    "InitProducerId": InitProducerIdRequest("x", 1000),
+    "AddOffsetsToTxn": AddOffsetsRequest(PRODUCER, "g"),
+    "EndTxn": EndTransactionRequest(PRODUCER, committed=True),
 }
 VERSIONS = [(a, v) for a, (low, high) in CLUSTER_VERSIONS.items() for v in range(low, high + 1)]
 
@@ -91,6 +101,9 @@ BODIES: dict[str, dict[str, Any]] = {
             {"name": "t", "partitions": [{"partitionIndex": 0, "errorCode": 0, "offset": 7}]}
         ]
     },
+    "InitProducerId": {"errorCode": 0, "producerId": 7, "producerEpoch": 3},
+    "AddOffsetsToTxn": {"errorCode": 47},
+    "EndTxn": {"errorCode": 90},
     "Fetch": {
         "responses": [
             {
@@ -107,6 +120,9 @@ SAID = {
         (TopicLeaders("t", 0, (1, -1), (frozenset({"ra"}), frozenset())),),
     ),
     "ListOffsets": ListOffsetsResponse((OffsetRow(FIRST, 0, 7),)),
+    "InitProducerId": TransactionResponse(0, 7, 3),
+    "AddOffsetsToTxn": TransactionResponse(47),
+    "EndTxn": TransactionResponse(90),
     "Fetch": FetchResponse(0, (FetchedLog(FIRST, 0, ()),)),
 }
 
@@ -117,6 +133,15 @@ def test_each_answer_is_read_in_each_version(api: str, version: int) -> None:
     decoded = decode_message(api, version, frame)
     assert decoded.body is not None, decoded.findings
     assert response(api, decoded.body) == SAID[api]
+
+
+@pytest.mark.parametrize("version", range(1, 5))
+def test_the_coordinator_of_a_transaction_is_asked_for(version: int) -> None:
+    body = request_body(version, FindTransactionCoordinatorRequest("x"))
+    assert body["keyType"] == 1
+    assert "x" in str(body)
+    frame = encode_message("FindCoordinator", "Request", version, 1, body, client_id="c")[4:]
+    assert decode_request(frame).findings == ()
 
 
 @pytest.mark.parametrize("version", range(5))

@@ -25,6 +25,7 @@ from fencepost.model.client.client_interface import (
     Outgoing,
     Records,
     Revoked,
+    Transacted,
     Woken,
 )
 from fencepost.model.client.client_state import ClientState
@@ -44,6 +45,7 @@ from fencepost.model.messages.cluster_messages import (
     MetadataResponse,
     OffsetRow,
     TopicLeaders,
+    TransactionResponse,
     VersionRange,
 )
 from fencepost.model.messages.messages import (
@@ -63,12 +65,15 @@ from fencepost.model.messages.messages import (
     OffsetFetchRequest,
     OffsetFetchResponse,
     SyncGroupResponse,
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
 )
 from fencepost.model.messages.shapes import Message
 from fencepost.model.messages.subscription import TopicPartition, encode_assignment
 from fencepost.model.plans.steps import (
     Close,
     Commit,
+    CommitInTransaction,
     ResumePolling,
     Start,
     StopPolling,
@@ -101,6 +106,7 @@ USER: tuple[Input, ...] = (
     ResumePolling("a"),
     ResumePolling("a"),
     Commit("a"),
+    CommitInTransaction("a"),
     Subscribe("a", ("t", "u")),
     Unsubscribe("a"),
     Close("a", 3000),
@@ -152,6 +158,20 @@ def answer_to(
             return SyncGroupResponse(error_code=code, assignment=assigned if code == 0 else b"")
         case "Heartbeat", _:
             return HeartbeatResponse(error_code=code)
+        case "InitProducerId" | "AddOffsetsToTxn" | "EndTxn", _:
+            return TransactionResponse(code, choice, choice)
+        case "TxnOffsetCommit", TxnOffsetCommitRequest():
+            in_transaction = (
+                CommittedTopic(
+                    name=topic.name,
+                    partitions=tuple(
+                        CommittedPartition(partition_index=p.partition_index, error_code=code)
+                        for p in topic.partitions
+                    ),
+                )
+                for topic in message.topics
+            )
+            return TxnOffsetCommitResponse(topics=tuple(in_transaction))
         case "LeaveGroup", _:
             return LeaveGroupResponse(error_code=code)
         case "OffsetCommit", OffsetCommitRequest():
@@ -246,7 +266,7 @@ class Watched:
                     assert not self.is_over
                 case ErrorReported(_, fatal, _):
                     self.is_over |= fatal
-                case Committed():
+                case Committed() | Transacted():
                     self.waiting -= 1
                     assert self.waiting >= 0
                 case Closed():
@@ -267,7 +287,9 @@ class Watched:
             self.give(ConnectionLost(endpoint))
         elif kind == "u":
             given = USER[choice % len(USER)]
-            self.waiting += isinstance(given, Commit) and not self._is_closed()
+            self.waiting += (
+                isinstance(given, Commit | CommitInTransaction) and not self._is_closed()
+            )
             self.give(given)
         elif self.wake_at_ms is not None:
             self.now_ms = self.wake_at_ms

@@ -32,6 +32,7 @@ type command struct {
 	Settings  map[string]any `json:"settings"`
 	OnRevoke  bool           `json:"commit_on_revoke"`
 	Age       *int           `json:"metadata_max_age_ms"`
+	Transacts bool           `json:"transactions"`
 }
 
 // fields is an object on a line.
@@ -50,6 +51,9 @@ type consumer interface {
 
 // configurable is a consumer whose library has names for its settings.
 type configurable interface{ namesSettings() }
+
+// transactional is a consumer whose library commits offsets in transactions.
+type transactional interface{ commitInTransaction() error }
 
 // unsupported says why the library has no such thing.
 type unsupported string
@@ -207,6 +211,12 @@ func obey(commands <-chan command, client consumer, errorOf func(error) clientEr
 			client.pollOn()
 		case c.Cmd == "commit":
 			err = client.commit()
+		case c.Cmd == "commit-in-transaction":
+			if member, transacts := client.(transactional); transacts {
+				err = member.commitInTransaction()
+			} else {
+				err = unsupported("it has no transactions")
+			}
 		case c.Cmd == "subscribe":
 			err = client.subscribe(c.Topics)
 		case c.Cmd == "unsubscribe":

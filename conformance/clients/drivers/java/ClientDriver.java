@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
+import java.lang.reflect.InvocationTargetException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -22,11 +23,14 @@ import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.ConsumerRecords;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
+import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.errors.RetriableException;
 import org.apache.kafka.common.errors.UnknownServerException;
 import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
  * The driver of kafka-clients (client driver protocol 1). Each consumer has a thread, which polls, and
@@ -37,6 +41,10 @@ public final class ClientDriver {
     private static final PrintStream OUT = System.out;
     private static final Map<String, String> ASSIGNORS = new LinkedHashMap<>();
 
+    private static final Class<?> GROUP_METADATA =
+            typeOf("org.apache.kafka.clients.consumer.ConsumerGroupMetadata"); // since 2.5
+    private static final int TRANSACTION_MS = 5000;
+
     static {
         putAssignor("range", "RangeAssignor");
         putAssignor("roundrobin", "RoundRobinAssignor");
@@ -46,11 +54,17 @@ public final class ClientDriver {
 
     private static void putAssignor(String name, String type) {
         String full = "org.apache.kafka.clients.consumer." + type;
-        try {
-            Class.forName(full);
+        if (typeOf(full) != null) {
             ASSIGNORS.put(name, full);
+        }
+    }
+
+    /** Returns a class, or null where this release has none. */
+    private static Class<?> typeOf(String name) {
+        try {
+            return Class.forName(name);
         } catch (ClassNotFoundException error) {
-            // this release has no such assignor
+            return null;
         }
     }
 
@@ -113,6 +127,9 @@ public final class ClientDriver {
                 new ArrayList<>(List.of("auto-commit", "manual-commit", "pause", "seek"));
         features.add("commit-on-revoke");
         features.add("metadata-age");
+        if (GROUP_METADATA != null) {
+            features.add("transactions");
+        }
         Set<String> options = ConsumerConfig.configNames();
         if (options.contains("group.instance.id")) {
             features.add("static");
@@ -164,6 +181,7 @@ public final class ClientDriver {
         private KafkaConsumer<byte[], byte[]> consumer;
         private boolean polls;
         private boolean commitsOnRevoke;
+        private JsonNode started;
 
         User(String name) {
             super(name);
@@ -237,6 +255,13 @@ public final class ClientDriver {
                     case "commit":
                         consumer.commitSync();
                         break;
+                    case "commit-in-transaction":
+                        if (GROUP_METADATA == null) {
+                            said = reply(command, "unsupported", "there is no group metadata");
+                        } else {
+                            commitInTransaction();
+                        }
+                        break;
                     case "subscribe":
                         subscribe(command);
                         polls = true;
@@ -258,7 +283,57 @@ public final class ClientDriver {
             say(said);
         }
 
+        /** Sends the positions to a transaction of a producer, and commits it. */
+        private void commitInTransaction() throws Exception {
+            String client = started.get("client_id").asText();
+            Map<String, Object> config = new HashMap<>();
+            config.put("bootstrap.servers", started.get("bootstrap").asText());
+            config.put("client.id", client);
+            config.put("transactional.id", started.get("group").asText() + "-" + client);
+            config.put("max.block.ms", TRANSACTION_MS);
+            config.put("key.serializer", ByteArraySerializer.class);
+            config.put("value.serializer", ByteArraySerializer.class);
+            KafkaProducer<byte[], byte[]> producer = new KafkaProducer<>(config);
+            try {
+                producer.initTransactions();
+                producer.beginTransaction();
+                try {
+                    sendOffsets(producer);
+                    producer.commitTransaction();
+                } catch (Exception error) {
+                    abort(producer);
+                    throw error;
+                }
+            } finally {
+                producer.close(Duration.ofMillis(TRANSACTION_MS));
+            }
+        }
+
+        private void abort(KafkaProducer<byte[], byte[]> producer) {
+            try {
+                producer.abortTransaction();
+            } catch (Exception error) {
+                // the first error is the one that counts
+            }
+        }
+
+        private void sendOffsets(KafkaProducer<byte[], byte[]> producer) throws Exception {
+            Map<TopicPartition, OffsetAndMetadata> read = new HashMap<>();
+            for (TopicPartition partition : consumer.assignment()) {
+                read.put(partition, new OffsetAndMetadata(consumer.position(partition)));
+            }
+            try {
+                Object metadata = KafkaConsumer.class.getMethod("groupMetadata").invoke(consumer);
+                KafkaProducer.class
+                        .getMethod("sendOffsetsToTransaction", Map.class, GROUP_METADATA)
+                        .invoke(producer, read, metadata);
+            } catch (InvocationTargetException error) {
+                throw (Exception) error.getCause();
+            }
+        }
+
         private void open(JsonNode command) {
+            started = command;
             Map<String, Object> config = new HashMap<>();
             config.put("bootstrap.servers", command.get("bootstrap").asText());
             config.put("group.id", command.get("group").asText());

@@ -20,11 +20,15 @@ var balancers = map[string]func() kgo.GroupBalancer{
 	"cooperative-sticky": kgo.CooperativeStickyBalancer,
 }
 
-const closing = 100 * time.Millisecond
+const (
+	closing     = 100 * time.Millisecond
+	transacting = 5 * time.Second
+)
 
 type franz struct {
 	user
 	client *kgo.Client
+	session *kgo.GroupTransactSession // of a user that commits in transactions
 	topics []string
 	gate   *gate
 	busy   *gate // closed while the user works: a handler of revoked partitions doesn't return
@@ -74,7 +78,15 @@ func (f *franz) start(c command) (err error) {
 	}
 	f.commitsOnRevoke = c.OnRevoke
 	f.topics = c.Topics
-	if f.client, err = kgo.NewClient(opts...); err == nil {
+	if c.Transacts {
+		opts = append(opts, kgo.TransactionalID(c.Group+"-"+c.ClientID), kgo.RequireStableFetchOffsets())
+		if f.session, err = kgo.NewGroupTransactSession(opts...); err == nil {
+			f.client = f.session.Client()
+		}
+	} else {
+		f.client, err = kgo.NewClient(opts...)
+	}
+	if err == nil {
 		go f.poll()
 	}
 	return err
@@ -144,6 +156,22 @@ func (f *franz) pollOn() {
 
 func (f *franz) commit() error { return f.client.CommitUncommittedOffsets(context.Background()) }
 
+func (f *franz) commitInTransaction() error {
+	if f.session == nil {
+		return unsupported("a client is made for transactions, or has none")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), transacting)
+	defer cancel()
+	if err := f.session.Begin(); err != nil {
+		return err
+	}
+	committed, err := f.session.End(ctx, kgo.TryCommit)
+	if err == nil && !committed {
+		err = errors.New("the session aborted the transaction")
+	}
+	return err
+}
+
 func (f *franz) subscribe(topics []string) error {
 	var others []string
 	for _, topic := range f.topics {
@@ -196,7 +224,7 @@ func main() {
 		"version": versionOf("github.com/twmb/franz-go"),
 		"features": []string{
 			"static", "cooperative", "auto-commit", "manual-commit", "pause", "seek",
-			"commit-on-revoke", "metadata-age",
+			"commit-on-revoke", "metadata-age", "transactions",
 		},
 		"assignors": []string{"range", "roundrobin", "sticky", "cooperative-sticky"},
 	}, func(u user) consumer {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"maps"
 	"os"
 	"strings"
 	"sync"
@@ -21,6 +22,9 @@ var strategies = map[string]func() sarama.BalanceStrategy{
 	"roundrobin": sarama.NewBalanceStrategyRoundRobin,
 	"sticky":     sarama.NewBalanceStrategySticky,
 }
+
+// transact commits what was read in a transaction; nil where a release takes no group metadata.
+var transact func(*member, sarama.ConsumerGroupSession, map[string]map[int32]int64) error
 
 // The library has no names for codes; these are Kafka's, of what a group may answer.
 var names = map[sarama.KError]string{
@@ -55,6 +59,8 @@ type member struct {
 	cancel  context.CancelFunc
 	session sarama.ConsumerGroupSession
 	owned   map[string]map[int32]bool
+	read    map[string]map[int32]int64 // the next offset of each partition of the session
+	started command
 }
 
 func (m *member) start(c command) (err error) {
@@ -92,7 +98,7 @@ func (m *member) start(c command) (err error) {
 	if err != nil {
 		return err
 	}
-	m.topics = c.Topics
+	m.topics, m.started = c.Topics, c
 	go m.tellErrors()
 	go m.consume()
 	return nil
@@ -131,9 +137,9 @@ func (m *member) consume() {
 func (m *member) Setup(session sarama.ConsumerGroupSession) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.session, m.owned = session, map[string]map[int32]bool{}
+	m.session, m.owned, m.read = session, map[string]map[int32]bool{}, map[string]map[int32]int64{}
 	for topic, partitions := range session.Claims() {
-		m.owned[topic] = map[int32]bool{}
+		m.owned[topic], m.read[topic] = map[int32]bool{}, map[int32]int64{}
 		for _, partition := range partitions {
 			m.owned[topic][partition] = true
 		}
@@ -152,7 +158,7 @@ func (m *member) Cleanup(sarama.ConsumerGroupSession) error {
 			left[topic] = append(left[topic], partition)
 		}
 	}
-	m.session, m.owned = nil, nil
+	m.session, m.owned, m.read = nil, nil, nil
 	m.tellPartitions("revoked", left)
 	return nil
 }
@@ -192,10 +198,40 @@ func (m *member) ConsumeClaim(session sarama.ConsumerGroupSession, claim sarama.
 			}
 			m.tellRecords(message.Topic, message.Partition, message.Offset, 1)
 			session.MarkMessage(message, "")
+			m.note(message)
 		case <-session.Context().Done():
 			return nil
 		}
 	}
+}
+
+// note keeps the next offset of a partition, for a transaction.
+func (m *member) note(message *sarama.ConsumerMessage) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.read == nil { // the session is over
+		return
+	}
+	if m.read[message.Topic] == nil {
+		m.read[message.Topic] = map[int32]int64{}
+	}
+	m.read[message.Topic][message.Partition] = message.Offset + 1
+}
+
+func (m *member) commitInTransaction() error {
+	if transact == nil {
+		return unsupported("a producer takes no group metadata")
+	}
+	m.mu.Lock()
+	session, read := m.session, map[string]map[int32]int64{}
+	for topic, offsets := range m.read {
+		read[topic] = maps.Clone(offsets)
+	}
+	m.mu.Unlock()
+	if session == nil {
+		return errors.New("there is no session")
+	}
+	return transact(m, session, read)
 }
 
 func (m *member) stopPolling() { m.gate.set(false) }
@@ -246,6 +282,9 @@ func errorOf(err error) clientError {
 func main() {
 	sarama.Logger = log.New(os.Stderr, "", log.LstdFlags)
 	features := []string{"static", "auto-commit", "manual-commit", "pause", "seek", "metadata-age"}
+	if transact != nil {
+		features = append(features, "transactions")
+	}
 	assignors := []string{"range", "roundrobin", "sticky"}
 	if _, has := strategies[cooperative]; has {
 		features = append(features, "cooperative")
