@@ -36,6 +36,10 @@ class Reaction(Enum):
     FAIL = "tells the user, and does nothing more by itself"
 
 
+REJOINING = {Reaction.REJOIN, Reaction.REJOIN_WITHOUT_GENERATION, Reaction.BEGIN_ANEW}
+"""Reactions to errors that are about the member, and not about the coordinator's place."""
+
+
 class ErrorReaction(NamedTuple):
     """A row of the table: the reaction of a client to an error of an API."""
 
@@ -152,6 +156,7 @@ class Conduct:
     keeps_instance: bool = True
     repeats_lost_join: bool = True
     backs_off: bool = True
+    looks_up_to_rejoin: bool = False
     first_member_id: str = ""
     rejoins_after_start: bool = False
     heeds_skip: bool = True
@@ -172,6 +177,7 @@ class Conduct:
     # The user.
     tells_fence: bool = True
     tells_loss: bool = True
+    tells_passing_errors: bool = False
     reads_when_fenced: bool = False
     commits_when_fenced: bool = False
     commits_as_nobody: bool = False

@@ -13,7 +13,13 @@ from __future__ import annotations
 from fencepost.model.assignors.assignors import ASSIGNORS
 from fencepost.model.assignors.sticky import Memory, encode_memory
 from fencepost.model.client import committing, links, lookup
-from fencepost.model.client.behaviour import MEMBER_APIS, ClientSettings, Occasion, Reaction
+from fencepost.model.client.behaviour import (
+    MEMBER_APIS,
+    REJOINING,
+    ClientSettings,
+    Occasion,
+    Reaction,
+)
 from fencepost.model.client.client_interface import Assigned, Revoked
 from fencepost.model.client.client_state import (
     Backoff,
@@ -372,7 +378,12 @@ def react(work: ClientWork, api: str, code: int | str, answered_id: str = "") ->
     """React to an error answer as the table says; `answered_id`: a join's member id."""
     member = work.state.membership
     soon = work.failed(member.backoff, at_once=True)
-    match work.conduct.reaction(api, code):
+    reaction = work.conduct.reaction(api, code)
+    if work.conduct.tells_passing_errors and reaction is not Reaction.FAIL:
+        work.tell_error(code, api)
+    if work.conduct.looks_up_to_rejoin and reaction in REJOINING:
+        lookup.forget_coordinator(work)
+    match reaction:
         case Reaction.GO_ON:
             if member.phase is not Phase.STABLE:
                 work.change_member(phase=Phase.OUT, backoff=work.failed(member.backoff))

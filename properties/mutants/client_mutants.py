@@ -279,6 +279,18 @@ _MUTANTS = (
         ("CLIENT-SUBSCRIBE-IDLE",),
         Conduct(beats_when_idle=False),
     ),
+    ClientMutant(
+        "tells-passing-errors",
+        "the user is told of each error that the client deals with itself",
+        ("CLIENT-JOIN-ERROR-HIDDEN",),
+        Conduct(tells_passing_errors=True),
+    ),
+    ClientMutant(
+        "looks-up-to-rejoin",
+        "before each join the coordinator is looked up, though it hasn't moved",
+        ("CLIENT-JOIN-NO-LOOKUP",),
+        Conduct(looks_up_to_rejoin=True),
+    ),
     # Fenced.
     ClientMutant(
         "fenced-in-silence",

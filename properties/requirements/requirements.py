@@ -11,6 +11,7 @@ from fencepost.properties.requirements import (
     judge_leading,
     judge_leaving,
     judge_reading,
+    judge_recovering,
     judge_running,
     judge_transacting,
 )
@@ -22,6 +23,7 @@ REQUIREMENTS = {
     for row in sorted(
         (
             *judge_joining.REQUIREMENTS,
+            *judge_recovering.REQUIREMENTS,
             *judge_committing.REQUIREMENTS,
             *judge_transacting.REQUIREMENTS,
             *judge_leaving.REQUIREMENTS,

@@ -487,6 +487,35 @@ def _few_in_ten_seconds(sim: Simulation, api: str) -> None:
     assert len(sim.requests_of("a", api)) > 5
 
 
+_REJOINED = (Error.UNKNOWN_MEMBER_ID, Error.ILLEGAL_GENERATION, Error.REBALANCE_IN_PROGRESS)
+_PASSING = (
+    *_REJOINED,
+    Error.NOT_COORDINATOR,
+    Error.COORDINATOR_LOAD_IN_PROGRESS,
+    Error.COORDINATOR_NOT_AVAILABLE,
+)
+
+
+@scenario("CLIENT-JOIN-ERROR-HIDDEN")
+def passing_errors_are_hidden(conduct: Conduct) -> None:
+    for api in ("JoinGroup", "SyncGroup", "Heartbeat"):
+        for error in _PASSING:
+            if (api, error) == ("JoinGroup", Error.ILLEGAL_GENERATION):
+                continue  # no coordinator answers so
+            sim = simulation(nth(api, refused(error), 1))
+            group_of(sim, conduct)
+            assert not seen(sim, "a", ErrorReported)
+
+
+@scenario("CLIENT-JOIN-NO-LOOKUP")
+def a_member_joins_again_where_it_was(conduct: Conduct) -> None:
+    for api in ("SyncGroup", "Heartbeat"):
+        for error in _REJOINED:
+            sim = simulation(nth(api, refused(error), 1))
+            group_of(sim, conduct)
+            assert len(sim.requests_of("a", "FindCoordinator")) == 1
+
+
 # Fenced.
 
 

@@ -373,7 +373,7 @@ _FENCED, _UNKNOWN, _GENERATION, _REBALANCE = (
     "ILLEGAL_GENERATION",
     "REBALANCE_IN_PROGRESS",
 )
-_OUTAGE = ("CLIENT-JOIN-BACKOFF", "CLIENT-JOIN-SILENT")
+_OUTAGE = ("CLIENT-JOIN-BACKOFF", "CLIENT-JOIN-SILENT", "CLIENT-JOIN-ERROR-HIDDEN")
 _OUTAGE_MS = 2500
 _COMMITTING = Settings(auto_commit_ms=300)
 _SELDOM_BEATING = Settings(heartbeat_interval_ms=5000)
@@ -394,7 +394,7 @@ def _refused_in(name: str, api: str, code: str, *obligations: str) -> Scenario:
     return Scenario(
         f"{name}-in-{api.lower().removesuffix('group')}",
         f"A static member is answered {code} in {api}.",
-        (*obligations, *READS),
+        (*obligations, "CLIENT-JOIN-ERROR-HIDDEN", "CLIENT-JOIN-NO-LOOKUP", *READS),
         (
             *((act, *start[:1]) if api == _SYNC else (*start, act)),
             Until(Answered(A, api, code), needed=True),
@@ -586,7 +586,7 @@ TROUBLE = (
     Scenario(
         "coordinator-moves",
         "The coordinator moves to another node.",
-        ("CLIENT-JOIN-COORDINATOR", "CLIENT-JOIN-SILENT", *READS),
+        ("CLIENT-JOIN-COORDINATOR", "CLIENT-JOIN-SILENT", "CLIENT-JOIN-ERROR-HIDDEN", *READS),
         (*begin_static(), Failover(), passed(SILENCE_MS), settled(A, needed=False)),
         broker=Setting(nodes=2),
         reads=True,
