@@ -6,7 +6,7 @@ The evidence comes from the broker's history and from drivers' events; condition
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
@@ -162,6 +162,9 @@ def _generation(evidence: Evidence, run: ConsumerRun, began: float) -> int | Non
 
 _VERSIONS = "ApiVersions"
 _READ = {*MEMBER_APIS, LEAVE, TXN_COMMIT}
+_CODED = {FIND, END_TXN, "OffsetFetch", "ListOffsets", "Fetch"}
+"""APIs of whose answers nothing counts but the error."""
+
 _STALL_S = 0.05
 """Shortest wait of the control client that is a stall."""
 
@@ -336,13 +339,22 @@ def _commit(body: Mapping[str, Any] | None, topics: Iterable[str]) -> Message | 
 
 
 def _code(exchange: RecordedExchange) -> int | None:
-    """Return the error of an answer that the model doesn't have: of a look-up, or such a commit."""
+    """Return the first error of an answer that isn't read as a message; 0: there is none."""
     answer = exchange.answer_body
-    if answer is None or not (exchange.api in {FIND, END_TXN} or _is_beyond(exchange)):
+    if answer is None or not (exchange.api in _CODED or _is_beyond(exchange)):
         return None
-    rows = [answer, *answer.get("coordinators", ())]
-    rows += [row for topic in answer.get("topics", ()) for row in topic["partitions"]]
-    return next((row["errorCode"] for row in rows if row.get("errorCode")), 0)
+    return next(_codes(msgspec.json.decode(answer.text)), 0)
+
+
+def _codes(body: Any) -> Iterator[int]:
+    """Yield the errors in an answer: of the whole, of its topics and of its partitions."""
+    rows = body if isinstance(body, list) else ()
+    if isinstance(body, dict):
+        if code := body.get("errorCode"):
+            yield code
+        rows = body.values()
+    for row in rows:
+        yield from _codes(row)
 
 
 def _message(exchange: RecordedExchange, topics: Iterable[str], *, answer: bool) -> Message | None:

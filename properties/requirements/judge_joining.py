@@ -44,6 +44,9 @@ from fencepost.properties.requirements.requirement import (
 )
 
 _LOST = {"lose", "cut"}
+_OF_READERS = ("OffsetFetch", "ListOffsets", "Fetch")
+"""APIs whose errors pass, whichever they are: a reader asks again."""
+
 _REQUIRES = 4
 """The first version of JoinGroup that may be answered MEMBER_ID_REQUIRED."""
 
@@ -303,8 +306,8 @@ def _goes_on(evidence: Evidence, *codes: Code, looks: bool) -> Iterator[Verdict]
 
 def _backoff(evidence: Evidence) -> Iterator[Verdict]:
     for run in evidence.runs:
-        for api in (*MEMBER_APIS, FIND):
-            refusals = [call for call in evidence.of(run, api) if call.error in MOVING]
+        for api in (*MEMBER_APIS, FIND, *_OF_READERS):
+            refusals = [call for call in evidence.of(run, api) if _is_repeated(call)]
             for index, first in enumerate(refusals):
                 yield HOLDS
                 within = [c for c in refusals[index:] if c.at_ms < first.at_ms + _WINDOW_MS]
@@ -315,6 +318,11 @@ def _backoff(evidence: Evidence) -> Iterator[Verdict]:
                         f"answered {first.error_name}",
                         first.at_ms,
                     )
+
+
+def _is_repeated(call: Call) -> bool:
+    """Tell if a call met an error after which a client sends the same request again."""
+    return call.error in MOVING or (call.api in _OF_READERS and bool(call.error))
 
 
 def _silent(evidence: Evidence) -> Iterator[Verdict]:
@@ -603,8 +611,9 @@ REQUIREMENTS = (
         Level.SHOULD,
         "What is refused is asked again with a pause, not in a hot loop.",
         "KIP-580, backoff",
-        provoked="errors that can be tried again are answered for two seconds",
-        judged="how many requests of one kind come within a second",
+        provoked="errors that can be tried again are answered for two seconds, in each request of a "
+        "member, and in those for positions and records",
+        judged="how many requests of one kind are refused within a second",
         judge=_backoff,
         unseen="no error was answered that can be tried again",
     ),

@@ -12,6 +12,7 @@ from fnmatch import fnmatchcase
 
 import msgspec
 
+from fencepost.conformance.cases.clients.backoff_scenarios import BACKOFFS
 from fencepost.conformance.cases.clients.bytes_scenarios import BYTES
 from fencepost.conformance.cases.clients.closing_scenarios import CLOSING
 from fencepost.conformance.cases.clients.commit_scenarios import COMMITS
@@ -637,7 +638,14 @@ def _with_twins(*scenarios: Scenario) -> Iterator[Scenario]:
 _HAVE_TWINS = (*ORDINARY, *RESTARTS, *TROUBLE, *CLOSING, *FENCING, *TRANSACTIONS)
 SCENARIOS = {
     scenario.id: scenario
-    for scenario in (*_with_twins(*_HAVE_TWINS), *COMMITS, *GENERATIONS, *BYTES, *READING)
+    for scenario in (
+        *_with_twins(*_HAVE_TWINS),
+        *BACKOFFS,
+        *COMMITS,
+        *GENERATIONS,
+        *BYTES,
+        *READING,
+    )
 }
 """All scenarios by id."""
 

@@ -89,6 +89,21 @@ def test_the_error_of_a_look_up_is_read() -> None:
     assert timeline(one).evidence().calls[0].error == 15
 
 
+@pytest.mark.parametrize(
+    ("api", "body"),
+    [
+        ("OffsetFetch", {"groups": [{"groupId": "g", "topics": [], "errorCode": 14}]}),
+        ("ListOffsets", {"topics": [{"partitions": [{"errorCode": 0}, {"errorCode": 14}]}]}),
+        ("Fetch", {"errorCode": 0, "responses": [{"partitions": [{"errorCode": 14}]}]}),
+    ],
+)
+def test_the_error_of_a_reader_is_read(api: str, body: dict[str, Any]) -> None:
+    one = exchange(api=api)
+    one.answered_ms = 11
+    one.answer_body = KeptBody.of(body)
+    assert timeline(one).evidence().calls[0].error == 14
+
+
 def test_who_commits_in_a_later_version_is_read() -> None:
     one = exchange(api="OffsetCommit")
     one.version = 10

@@ -5,6 +5,7 @@ from support.client_story import (
     Piece,
     assert_told_apart,
     assigned,
+    call,
     ended,
     evidence,
     find,
@@ -126,6 +127,15 @@ BY_OBLIGATION: list[tuple[str, list[Piece], list[Piece], str]] = [
         [*STABLE, MOVED],
         [*STABLE, *(find(A, 100 + n, 15) for n in range(60))],
         "hot loop of FindCoordinator",
+    ),
+    *(
+        (
+            "CLIENT-JOIN-BACKOFF",
+            [*STABLE, *(call(A, api, 100 + n * 50, None, None, 8, code=6) for n in range(30))],
+            [*STABLE, *(call(A, api, 100 + n, None, None, 8, code=6) for n in range(60))],
+            f"hot loop of {api}",
+        )
+        for api in ("OffsetFetch", "ListOffsets", "Fetch")
     ),
     (
         "CLIENT-JOIN-SILENT",
