@@ -611,8 +611,8 @@ REQUIREMENTS = (
         Level.SHOULD,
         "What is refused is asked again with a pause, not in a hot loop.",
         "KIP-580, backoff",
-        provoked="errors that can be tried again are answered for two seconds, in each request of a "
-        "member, and in those for positions and records",
+        provoked="errors that can be tried again are answered for two seconds, to each request of "
+        "a member, and to those for positions and records",
         judged="how many requests of one kind are refused within a second",
         judge=_backoff,
         unseen="no error was answered that can be tried again",

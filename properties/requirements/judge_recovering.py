@@ -23,7 +23,7 @@ from fencepost.properties.requirements.evidence import (
 from fencepost.properties.requirements.requirement import HOLDS, Requirement, Verdict, violated
 
 _REJOINED = (Code.UNKNOWN_MEMBER_ID, Code.ILLEGAL_GENERATION, Code.REBALANCE_IN_PROGRESS)
-"""What is answered by a JoinGroup to the same coordinator."""
+"""Errors that are answered by a JoinGroup to the same coordinator."""
 
 _OWN = {
     **{code.name: code for code in (*_REJOINED, Code.MEMBER_ID_REQUIRED)},

@@ -22,7 +22,7 @@ from fencepost.model.plans.steps import ClearFaults, Commit, Loading, Produce, S
 
 _BACKOFF = "CLIENT-JOIN-BACKOFF"
 _LONG_MS = 2500
-_ONE = Setting(partitions=1)
+_ONE_PARTITION = Setting(partitions=1)
 
 
 def _refused(api: str, code: str, *, begins: bool) -> Scenario:
@@ -42,7 +42,7 @@ def _refused(api: str, code: str, *, begins: bool) -> Scenario:
             settled(A, needed=False),
         ),
         needs=(),
-        broker=_ONE,
+        broker=_ONE_PARTITION,
         reads=True,
     )
 
@@ -58,7 +58,7 @@ BACKOFFS = (
     Scenario(
         "commits-while-loading",
         "The user of a dynamic member commits while the coordinator loads.",
-        (_BACKOFF, "CLIENT-COMMIT-RETRIED", "CLIENT-COMMIT-REFUSED"),
+        (_BACKOFF, "CLIENT-COMMIT-REFUSED"),
         (
             Produce(),
             Start(A),
@@ -69,6 +69,6 @@ BACKOFFS = (
             passed(500),
         ),
         needs=("manual-commit",),
-        broker=_ONE,
+        broker=_ONE_PARTITION,
     ),
 )
