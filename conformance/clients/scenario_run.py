@@ -348,7 +348,7 @@ def _code(exchange: RecordedExchange) -> int | None:
 
 def _codes(body: Any) -> Iterator[int]:
     """Yield the errors in an answer: of the whole, of its topics and of its partitions."""
-    rows = body if isinstance(body, list) else ()
+    rows: Iterable[Any] = body if isinstance(body, list) else ()
     if isinstance(body, dict):
         if code := body.get("errorCode"):
             yield code
