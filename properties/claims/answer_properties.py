@@ -403,15 +403,32 @@ def _replaced(reading: Reading) -> Iterator[_Out]:
 
 
 def _fenced(reading: Reading) -> Iterator[_Out]:
-    """Yield the ids of FENCED_INSTANCE_ID answers: the id that was sent, or the earlier holder."""
+    """Yield the ids that were fenced as their instance's: the id sent, or the earlier holder."""
     for e in reading.answered:
         for claim in reading.claims[e.id]:
             if claim.error != _FENCED:
                 continue
             member_id = claim.member_id or getattr(e.answer, "member_id", "")
-            if member_id:
+            if member_id and not _lives_on(reading, claim, member_id, e):
                 why = f"{e} was answered FENCED_INSTANCE_ID"
                 yield _Out(claim.group, member_id, e, why, None)
+
+
+def _lives_on(reading: Reading, claim: Claim, member_id: str, fenced: PlacedExchange) -> bool:
+    """Return True if a fenced id may live on: clients were given it, and not as this instance's.
+
+    Whoever names another's instance is fenced for that: a pending id, a dynamic member, a member of
+    another instance.
+    """
+    if claim.instance is None:
+        return False
+    given = [
+        g
+        for g in reading.given.get((claim.group, member_id), ())
+        if g.exchange.answered < fenced.answered
+    ]
+    own = [g for g in given if g.instance == claim.instance and g.exchange.before(fenced)]
+    return bool(given) and not own
 
 
 def _stays_so(reading: Reading, out: _Out, later: PlacedExchange) -> bool:
@@ -570,8 +587,8 @@ ID_PROPERTIES = (
     ),
     history_property(
         "a-replaced-id-stays-out",
-        "Once another process of its instance was given an id, or it was fenced, no later request "
-        "under the old id is answered NONE.",
+        "Once another process of its instance was given an id, or it was fenced under its own "
+        "instance, no later request under the old id is answered NONE.",
         src.KIP_JOIN,
         "one group; joins, syncs, heartbeats, leaves and commits that name a generation; a request "
         "is later if it was sent after the answer was read.  " + _FAILOVER,
@@ -583,11 +600,13 @@ ID_PROPERTIES = (
     ),
     history_property(
         "fenced-stays-fenced",
-        "Who was told FENCED_INSTANCE_ID is never again told under that id what members are told: "
-        "NONE, ILLEGAL_GENERATION, REBALANCE_IN_PROGRESS.",
+        "Who was told FENCED_INSTANCE_ID under its own instance is never again told under that id "
+        "what members are told: NONE, ILLEGAL_GENERATION, REBALANCE_IN_PROGRESS.",
         src.KAFKA_VALIDATE,
         "one group; FENCED_INSTANCE_ID may become UNKNOWN_MEMBER_ID once the instance is mapped to "
-        "nobody, and checks that come first may answer.  " + _FAILOVER,
+        "nobody, and checks that come first may answer.  Who names another's instance is fenced, "
+        "too, and lives on: a pending id, a dynamic member, a member of another instance.  "
+        + _FAILOVER,
         _fenced_counts,
         _fenced_speaks,
         expected={

@@ -41,6 +41,7 @@ from fencepost.model.messages.shapes import Message, ShapeError
 
 NONE = Error.NONE.value
 NEVER = 1 << 60
+_ID_REQUIRED = Error.MEMBER_ID_REQUIRED.value
 _LEAVE_ROWS_SINCE = 3
 _SAYS_NOTHING = Error.UNKNOWN_TOPIC_OR_PARTITION.value
 
@@ -92,6 +93,16 @@ class Joined(NamedTuple):
     exchange: PlacedExchange
     message: JoinGroupRequest
     answer: JoinGroupResponse
+    instance: str | None
+
+
+class Given(NamedTuple):
+    """An id that an answer told: the exchange, and the instance that a member has under it.
+
+    `instance`: None for a dynamic member, and for an id that is pending.
+    """
+
+    exchange: PlacedExchange
     instance: str | None
 
 
@@ -179,6 +190,25 @@ class Reading(tuple[Event, ...]):  # noqa: SLOT001  (it keeps what it found)
                 if row.group_instance_id is not None:
                     known.setdefault((join.message.group_id, row.member_id), row.group_instance_id)
         return known
+
+    @cached_property
+    def given(self) -> dict[tuple[str, str], list[Given]]:
+        """(group, member id) → the answers that told it: pending, as a member, in a list."""
+        given: dict[tuple[str, str], list[Given]] = {}
+        for e in self.answered:
+            answer = e.answer
+            if e.join is None or not isinstance(answer, JoinGroupResponse):
+                continue
+            if answer.error_code == _ID_REQUIRED:
+                given.setdefault((e.group, answer.member_id), []).append(Given(e, None))
+        for join in self.joined:
+            group = join.message.group_id
+            own = Given(join.exchange, join.instance)
+            given.setdefault((group, join.answer.member_id), []).append(own)
+            for row in join.answer.members:
+                listed = Given(join.exchange, row.group_instance_id)
+                given.setdefault((group, row.member_id), []).append(listed)
+        return given
 
     @cached_property
     def dynamic(self) -> frozenset[tuple[str, str]]:

@@ -115,6 +115,7 @@ _PROMISE = {
         "a-stranger-is-told-so",
         "another-generation-is-told-so",
         "a-newcomer-is-told-its-id-first",
+        "a-static-member-needs-no-id-first",
         "a-refused-join-learns-nothing",
         "the-replaced-is-fenced",
         "a-leader-that-rejoins-is-heard",

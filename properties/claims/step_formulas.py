@@ -161,7 +161,18 @@ FRESH_ID_FOR_ONE = step_property(
     "JoinGroup; that fresh ids never repeat is assumed",
 )
 
-_REPLACED = all_of(JOINS, negate(MID_GIVEN.now()), is_inst(I), HOLDS.then(I, FRESH))
+_TAKEN_OVER = all_of(
+    JOINS,
+    MID_GIVEN.now(),
+    INST_GIVEN.now(),
+    PENDING.now(MID),
+    HOLDS.now(INST, X),
+    HOLDS.then(INST, MID),
+)
+"""A new process that was given an id first takes over its instance."""
+_REPLACED = any_of(
+    all_of(JOINS, negate(MID_GIVEN.now()), is_inst(I), HOLDS.then(I, FRESH)), _TAKEN_OVER
+)
 STATIC_GOES_ONLY = step_property(
     "static-goes-only-by-session-leave-replacement",
     "A static member goes only by its session timeout, by a leave that names it, or by a join that "
@@ -295,11 +306,13 @@ ONE_BY_ONE = (
 """Properties of ids, of static members and of the generation."""
 
 
+_USES_WHAT_IT_WAS_GIVEN = all_of(PENDING.now(MID), any_of(JOINS, _LEAVES))
 _ZOMBIE = all_of(
     negate(is_now(STATE, GroupState.ABSENT)),
     MID_GIVEN.now(),
     INST_GIVEN.now(),
     negate(HOLDS.now(INST, MID)),
+    negate(_USES_WHAT_IT_WAS_GIVEN),
 )
 _NOTHING_CHANGES = all_of(
     for_all(X, iff(MEMBER.then(X), MEMBER.now(X))),
@@ -318,7 +331,8 @@ ZOMBIE_CHANGES_NOTHING = step_property(
     implies(_ZOMBIE, _NOTHING_CHANGES),
     all_of(_ZOMBIE, MAPPED),
     src.KIP_JOIN,
-    "requests to a group that exists; offsets are set by an administrator where nobody is a member",
+    "requests to a group that exists; a client that joins under an id that it was just given, or "
+    "gives it back, is no zombie; offsets are set by an administrator where nobody is a member",
 )
 
 _BEFORE_FENCING = (
@@ -336,7 +350,6 @@ ANSWERED_BEFORE_FENCING = frozenset(
         ),
         "JOIN-SESSION-TIMEOUT-INVALID",
         "JOIN-GROUP-FULL",
-        "JOIN-GROUP-FULL-PENDING",
         "JOIN-PROTOCOLS-INCONSISTENT",
         "SYNC-PROTOCOL-NULL",
         "COMMIT-TOPICS-UNKNOWN",
@@ -363,7 +376,8 @@ ZOMBIE_IS_FENCED = step_property(
     ),
     all_of(_ZOMBIE, MAPPED, is_now(ANSWER, Error.FENCED_INSTANCE_ID)),
     src.KAFKA_VALIDATE,
-    "requests to a group that exists; first come the checks of group id, coordinator, session "
+    "requests to a group that exists, but joins and leaves under a pending id; first come the "
+    "checks of group id, coordinator, session "
     "timeout, size, protocols, topics, and commits by hand to a group without members",
 )
 
@@ -382,7 +396,7 @@ ONLY_THE_NAMED_GO = step_property(
         X,
         implies(
             _GOES,
-            any_of(NAMED.now(X), is_now(EVENT, JOIN_PHASE, SYNC_PHASE), FAILS_OVER),
+            any_of(NAMED.now(X), _TAKEN_OVER, is_now(EVENT, JOIN_PHASE, SYNC_PHASE), FAILS_OVER),
         ),
     ),
     exists(X, all_of(_GOES, NAMED.now(X))),
@@ -527,6 +541,16 @@ CAUSES = step_property(
     f"{src.KIP_BACKGROUND}: the causes of a rebalance; {src.KAFKA_9801}",
 )
 
+_NAMES_AN_INSTANCE = all_of(JOINS, INST_GIVEN.now())
+NO_ID_FIRST = step_property(
+    "a-static-member-needs-no-id-first",
+    "A join that names an instance is never told MEMBER_ID_REQUIRED.",
+    implies(_NAMES_AN_INSTANCE, negate(is_now(ANSWER, Error.MEMBER_ID_REQUIRED))),
+    all_of(_NAMES_AN_INSTANCE, negate(MID_GIVEN.now())),
+    src.KIP_JOIN,
+    "joins that name an instance, in every version",
+)
+
 STEPS = (
     *ONE_BY_ONE,
     *ZOMBIES,
@@ -538,5 +562,6 @@ STEPS = (
     DYNAMIC_SPARES_STATIC,
     STATIC_SPARES_DYNAMIC,
     CAUSES,
+    NO_ID_FIRST,
 )
 """Every step property that is a formula."""

@@ -78,7 +78,7 @@ BREAKS: Mapping[str, tuple[str, ...]] = {
         "mapped-instance-has-holder",
         "static-goes-only-by-session-leave-replacement",
     ),
-    "static-asked-for-id": ("zombie-changes-nothing",),
+    "static-asked-for-id": ("a-static-member-needs-no-id-first",),
     "zombie-join-takes-over": (
         "only-the-named-go",
         "static-goes-only-by-session-leave-replacement",

@@ -31,7 +31,7 @@ from fencepost.properties.proofs.proof_results import Proof
 from fencepost.traces.files.bounded import pip_install
 
 STRICT = ("--property", "seats-stay")
-SOME = ("LEAVE-MEMBER-PENDING", "JOIN-INSTANCE-FENCED")
+SOME = ("JOIN-MEMBER-COMPLETING-CHANGED", "JOIN-STATIC-EMPTY-STABLE-SELECTION")
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +43,7 @@ def one_rule(monkeypatch: pytest.MonkeyPatch) -> None:
         return proofs.prove(
             revision,
             names,
-            rules=["JOIN-STATIC-EMPTY-STABLE", "JOIN-PENDING-INSTANCE"],
+            rules=["JOIN-STATIC-EMPTY-STABLE", "JOIN-FOLLOWER-STABLE-CHANGED"],
             overrides={Do.REPLACE_HOLDER: forgetful} if revision.name == "forgetful" else {},
         )
 
@@ -75,10 +75,12 @@ def test_an_expected_violation_is_shown_and_is_no_failure() -> None:
     result = run()
     assert result.return_value == 0
     assert "Expected violations" in result.stdout
-    assert "  zombie-is-told, by JOIN-PENDING-INSTANCE: a client that gives back" in result.stdout
+    assert (
+        "  rebalance-has-a-cause, by JOIN-FOLLOWER-STABLE-CHANGED: a static member" in result.stdout
+    )
     assert "then: " not in result.stdout
-    asked = run("--property", "zombie-is-told")
-    assert 'then: JoinGroup with member id "m1" and instance A' in asked.stdout
+    asked = run("--property", "rebalance-has-a-cause")
+    assert "then: JoinGroup with member id" in asked.stdout
     assert "by the same rules" not in asked.stdout
 
 
@@ -95,31 +97,35 @@ def test_expected_steps_that_are_not_shown_are_counted(monkeypatch: pytest.Monke
 def test_a_violation_that_is_not_inherited_is_told_and_is_no_failure(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Of the steps of two rules, one of which breaks it: the table has two hundred."""
+    """Of the steps of two rules, which break it: the table has two hundred."""
     every = paths
     monkeypatch.setattr(
         proofs,
         "paths",
         lambda *asked: (one for one in every(*asked) if one.rule.id in SOME),
     )
-    mended = derive(KAFKA_4, "mended", "", (DropRule("JoinGroup", "JOIN-PENDING-INSTANCE", "x"),))
+    mended = derive(
+        KAFKA_4, "mended", "", (DropRule("JoinGroup", "JOIN-FOLLOWER-STABLE-CHANGED", "x"),)
+    )
     monkeypatch.setattr(cli_prove, "find_revision", lambda _: mended)
     monkeypatch.setattr(
         cli_prove,
         "_proof",
         lambda revision, names: proofs.prove(revision, names, with_traces=False),
     )
-    result = run("--property", "zombie-is-told")
+    result = run("--property", "rebalance-has-a-cause")
     assert result.return_value == 0
     assert "Proved here alone, not of what this is made from" in result.stdout
-    (row,) = (line for line in result.stdout.splitlines() if line.startswith("zombie-is-told "))
+    (row,) = (
+        line for line in result.stdout.splitlines() if line.startswith("rebalance-has-a-cause ")
+    )
     total = result.stdout.splitlines()[-1]
     assert row.split()[-1] == "1"
     assert total.endswith(" 0 failed, 1 proved here alone")
     obligations, *parts = map(int, re.findall(r"\d+", total))
     assert obligations == sum(parts)
-    said = "kafka-4 breaks it by JOIN-PENDING-INSTANCE, which this revision does not have"
-    assert f"  zombie-is-told: {said}" in result.stdout
+    said = "kafka-4 breaks it by JOIN-FOLLOWER-STABLE-CHANGED, which this revision does not have"
+    assert f"  rebalance-has-a-cause: {said}" in result.stdout
 
 
 def test_a_failure_is_shown_as_a_step_and_exits_1(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,11 +6,16 @@ from dataclasses import replace
 
 import pytest
 
+from fencepost.model.classic.cells import when
 from fencepost.model.classic.effects import Do
-from fencepost.model.revision import SetRule, derive
+from fencepost.model.classic.vocabulary import Mid
+from fencepost.model.messages.errors import Error
+from fencepost.model.revision import DropRule, SetRule, derive
 from fencepost.model.revisions import revisions
 from fencepost.model.revisions.base import KAFKA_4, RULES
 from fencepost.model.revisions.revisions import find as find_revision
+from fencepost.model.table.shared_features import Inst
+from fencepost.model.table.table import Echo, Rule
 from fencepost.properties.checking.checking import (
     Checked,
     CheckedProperty,
@@ -215,6 +220,53 @@ def test_a_promise_is_not_kept_where_the_machine_stops() -> None:
 
     assert {one.finding for one in kept} == {PropertyStatus.UNTESTED}
     assert all("the machine stops at a group that can't be (" in one.why for one in kept)
+
+
+_ID_FIRST = Rule(
+    "JOIN-STATIC-EMPTY",
+    when(mid=Mid.EMPTY, inst=(Inst.UNMAPPED, Inst.OTHER)),
+    (Do.HAND_OUT_PENDING,),
+    Error.MEMBER_ID_REQUIRED,
+    echo=Echo.NEW,
+    source="KIP-394, for static members",
+    because="a client that never hears of its id is no member",
+)
+_COMES_IN = Rule(
+    "JOIN-PENDING-STATIC",
+    when(mid=Mid.PENDING, inst=Inst.UNMAPPED),
+    (Do.REMOVE_PENDING, Do.ADD_STATIC_AS_SENT, Do.REBALANCE, Do.PARK_JOIN),
+    source="KIP-394, for static members",
+    because="it comes back under the id that it was given",
+)
+_TAKES_OVER = Rule(
+    "JOIN-PENDING-STATIC-MAPPED",
+    when(mid=Mid.PENDING, inst=Inst.OTHER),
+    (Do.REMOVE_PENDING, Do.REPLACE_HOLDER_AS_SENT, Do.REBALANCE, Do.PARK_JOIN),
+    source="KIP-394, for static members",
+    because="the new process of an instance takes over",
+)
+_RESTARTS = ("PREPARING", "COMPLETING", "STABLE", "STABLE-SELECTION")
+ID_FIRST = derive(
+    KAFKA_4,
+    "id-first",
+    "static members are told an id first, as dynamic ones are",
+    (
+        *(SetRule("JoinGroup", rule, "x") for rule in (_ID_FIRST, _COMES_IN, _TAKES_OVER)),
+        DropRule("JoinGroup", "JOIN-STATIC-EMPTY-NEW", "x"),
+        DropRule("JoinGroup", "JOIN-PENDING-INSTANCE", "x"),
+        *(DropRule("JoinGroup", f"JOIN-STATIC-EMPTY-{state}", "x") for state in _RESTARTS),
+    ),
+)
+
+
+def test_who_uses_the_id_that_it_was_just_given_is_no_zombie() -> None:
+    result = check_revision(ID_FIRST, questions=QUICK[1:2])
+
+    assert findings(result, PropertyStatus.BROKEN, PropertyStatus.BY_DRAFT) == {
+        "a-static-member-needs-no-id-first",
+        "a-restart-in-a-stable-group-is-quiet",
+        "rebalance-has-a-cause",  # a cost: a restart asks for one
+    }
 
 
 def test_a_removal_beside_another_instance_without_a_rebalance_is_not_safe() -> None:

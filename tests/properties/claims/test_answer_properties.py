@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from support.tape import REBALANCE_MS, History, Tape, lie, saying, two_stable_members
 
 from fencepost.model.history.events import Answered, Handled
+from fencepost.model.messages.errors import Error
 from fencepost.model.revisions import revisions
 from fencepost.properties.claims.answer_properties import (
     HISTORY_PROPERTIES,
@@ -305,6 +306,44 @@ def test_a_sentence_names_the_requests() -> None:
         "r6 (JoinGroup v9) gave instance A another id, so 'A-1' was out; "
         "yet r7 (Heartbeat v4) under that id was answered NONE"
     )
+
+
+def a_pending_id(tape: Tape) -> tuple[str, int]:
+    return tape.id_of(tape.join(None)), 0
+
+
+def a_dynamic_member(tape: Tape) -> tuple[str, int]:
+    mid = tape.id_of(tape.join(None))
+    tape.join(None, mid)
+    tape.wait(REBALANCE_MS)
+    return mid, 3
+
+
+def a_member_of_another_instance(tape: Tape) -> tuple[str, int]:
+    return tape.id_of(tape.join("B")), 2
+
+
+@pytest.mark.parametrize(
+    "lives",
+    [a_pending_id, a_dynamic_member, a_member_of_another_instance],
+    ids=lambda f: f.__name__,
+)
+def test_who_names_anothers_instance_is_fenced_and_lives_on(
+    lives: Callable[[Tape], tuple[str, int]],
+) -> None:
+    tape, _, _ = two_stable_members()
+    mid, generation = lives(tape)
+    fenced = tape.beat("A", mid, generation)
+    assert tape.body(fenced)["errorCode"] == Error.FENCED_INSTANCE_ID.value
+
+    instance = "B" if lives is a_member_of_another_instance else None
+    if lives is not a_pending_id:
+        assert tape.body(tape.beat(instance, mid, generation))["errorCode"] in {0, 27}
+    row = {"memberId": mid, "groupInstanceId": instance, "reason": None}
+    gone = tape.ask("x", "LeaveGroup", 5, members=[row])
+    assert tape.body(gone)["members"][0]["errorCode"] == 0
+
+    assert broken_properties(tape.history) == {}
 
 
 MODELS = ("kafka-4", "kip-345", "kafka-3.9", "two-list-leave-draft", "comment-table-2")

@@ -142,6 +142,18 @@ def test_programs_over_a_group_of_no_name_are_listed_once() -> None:
     check_programs("model", Program((Move("commit", 0, "nowhere"), Move("list"))))
 
 
+@pytest.mark.parametrize(
+    "moves",
+    [
+        (Move("join", 0), Move("change", 1, "dynamic"), Move("beat", 1), Move("batch", 0)),
+        (Move("form"), Move("beat", 1, "other"), Move("beat", 2), Move("leave", 2)),
+    ],
+    ids=["a pending id is given back", "a member of another instance lives on"],
+)
+def test_who_was_fenced_for_naming_anothers_instance_lives_on(moves: tuple[Move, ...]) -> None:
+    check_programs("model", Program(moves))
+
+
 def test_side_by_side_finds_and_shortens_too() -> None:
     """What is done under a real clock; here against one that takes no time."""
     coverage = Coverage()
