@@ -28,8 +28,10 @@ from fencepost.model.revisions.revision_soundness import base_of, has_stale_reas
 from fencepost.model.revisions.revisions import is_shipped, shipped_base
 from fencepost.model.suggestions import did_you_mean
 from fencepost.model.table.table import Level, Rule, Table
+from fencepost.properties.checking.liveness import PROMISES, Promise
 from fencepost.properties.logic.logic import Engine, Property
 
+_NO_ENDLESS_RUN = "it is about what comes in the end; `check` looks for a run that repeats for ever"
 _STALE = "(the reason is that of kafka-4's rule, which does something else)"
 
 
@@ -96,7 +98,8 @@ def explain_command(name: str, revision: str) -> None:
     """
     chosen = find_revision(revision)
     screen = console()
-    properties = {item.id: item for item in properties_for(revision)}
+    properties: dict[str, Property | Promise] = {p.id: p for p in properties_for(revision)}
+    properties |= {promise.id: promise for promise in PROMISES}
     if name in properties:
         explain_property(screen, properties[name])
         return
@@ -180,8 +183,25 @@ def _explain_case(screen: Console, entry: Entry, levels: dict[str, Level]) -> No
         screen.print(Text(f"{number:>3}. {describe(step)}"))
 
 
-def property_json(property_: Property) -> dict[str, Any]:
-    """Return all facts about a property."""
+def property_json(property_: Property | Promise) -> dict[str, Any]:
+    """Return all facts about a property, also about one of endless runs."""
+    if isinstance(property_, Promise):
+        return {
+            "id": property_.id,
+            "kind": "endless run",
+            "class": property_.property_class.value,
+            "meaning": property_.meaning,
+            "harm": property_.harm,
+            "scope": f"endless runs in which {property_.assumes}",
+            "source": property_.source,
+            "checked_by": [Engine.EXPLORATION.value],
+            "not_by": {
+                engine.value: _NO_ENDLESS_RUN
+                for engine in Engine
+                if engine is not Engine.EXPLORATION
+            },
+            "expected_violations": dict(property_.expected),
+        }
     return {
         "id": property_.id,
         "kind": property_.kind.value,
@@ -196,19 +216,19 @@ def property_json(property_: Property) -> dict[str, Any]:
     }
 
 
-def explain_property(screen: Console, property_: Property) -> None:
+def explain_property(screen: Console, property_: Property | Promise) -> None:
     """Print all facts about a property, line by line."""
     row = property_json(property_)
     lines = [
-        (property_.id, f"{property_.kind.value} property"),
+        (property_.id, f"{row['kind']} property"),
         ("holds", property_.meaning),
         ("class", row["class"] + (f": {property_.harm}" if property_.harm else "")),
-        ("of", property_.scope),
+        ("of", row["scope"]),
         ("source", property_.source),
         ("checked by", ", ".join(row["checked_by"])),
         *(("not by", f"{engine}: {why}") for engine, why in row["not_by"].items()),
         *(("fails in", f"{name}: {why}") for name, why in property_.expected.items()),
     ]
-    if property_.formula is not None:
+    if isinstance(property_, Property) and property_.formula is not None:
         lines.insert(2, ("as formula", str(property_.formula)))
     print_lines(screen, lines)

@@ -6,6 +6,7 @@ printed with its world and the shortest run to the failure.
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -21,6 +22,7 @@ from fencepost.conformance.cli.cli import exit_codes
 from fencepost.conformance.cli.explain import property_json
 from fencepost.conformance.cli.options.common_options import (
     JOB_COUNT,
+    MINUTES,
     REVISION,
     Whole,
     console,
@@ -39,6 +41,7 @@ from fencepost.model.revision import Revision
 from fencepost.model.revisions.revisions import is_shipped, lineage, shipped_base
 from fencepost.properties.checking.checking import (
     VIOLATED,
+    CheckBudget,
     Checked,
     PropertyStatus,
     acts_of_none,
@@ -48,17 +51,26 @@ from fencepost.properties.checking.checking import (
     has_all_explored,
     is_explored,
     size_beyond_reach,
+    stops_of,
+    with_stops,
 )
 from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, is_quiet
-from fencepost.properties.checking.liveness import Promise
+from fencepost.properties.checking.liveness import PROMISES, Promise
 from fencepost.properties.checking.row_properties import uncovered_rows
 from fencepost.properties.claims.property_classes import headline
 from fencepost.properties.claims.property_registry import PROPERTIES, find_property
+from fencepost.properties.claims.world_properties import DECIDED
 from fencepost.properties.explorer.exploration import SUFFIXES, Exploration, Progress, graph_text
 from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.logic.logic import Engine, Property, PropertyClass
 from fencepost.properties.worlds.concretise import Run, unfold
-from fencepost.properties.worlds.scope import CHECK_SCOPES, NamedScope, Scope, find_check_scope
+from fencepost.properties.worlds.scope import (
+    CHECK_SCOPES,
+    PROMISE_SCOPES,
+    NamedScope,
+    Scope,
+    find_check_scope,
+)
 from fencepost.properties.worlds.world import Act, World, Worlds
 from fencepost.traces.files.run_trace import COUNTEREXAMPLE, KNOWN, Example, run_lines, run_trace
 from fencepost.traces.files.text_files import ReportError, make_folder, write_text
@@ -112,7 +124,8 @@ def explored_in(
     progress: Callable[[Progress], None] | None = None,
 ) -> Explored:
     """Explore, and unfold the shortest run to each violation."""
-    judging = Evaluator(properties, revision)
+    requested = tuple(properties)
+    judging = Evaluator(with_stops(requested, revision), revision)
     worlds = Worlds(revision, scope, judging.judge)
     exploration = explore(
         worlds,
@@ -123,9 +136,12 @@ def explored_in(
         keep_graph=keep_graph,
         progress=progress,
         quiet=is_quiet,
+        stops=stops_of(revision),
     )
     properties = (*judging.of_steps, *judging.of_groups, *judging.of_worlds)
     mine = {property_.id: property_ for property_ in properties}
+    if DECIDED not in requested and DECIDED.id not in exploration.violations:
+        properties = tuple(property_ for property_ in properties if property_ is not DECIDED)
     failures = []
     for name, violation in exploration.violations.items():
         property_ = mine[name.removeprefix(EXCUSED)]
@@ -218,6 +234,7 @@ def exploration_json(explored: Explored) -> dict[str, Any]:
         "transitions": exploration.transitions,
         "levels": list(exploration.levels),
         "complete": exploration.complete,
+        "stuck": exploration.stuck,
         "jobs": explored.jobs,
         "seconds": round(exploration.seconds, 3),
         "states_per_second": round(exploration.states / seconds),
@@ -248,6 +265,8 @@ def check_json(checked: Checked, failures: Iterable[Failure]) -> dict[str, Any]:
     scopes = [question.scope for question, _ in checked.explored]
     return {
         "revision": checked.revision.name,
+        "finished": checked.is_finished,
+        "states": checked.states,
         "holds": checked.holds,
         "is_safe": checked.is_safe,
         "verdict": checked.verdict(),
@@ -259,6 +278,7 @@ def check_json(checked: Checked, failures: Iterable[Failure]) -> dict[str, Any]:
                 "states": exploration.states,
                 "transitions": exploration.transitions,
                 "complete": exploration.complete,
+                "stuck": exploration.stuck,
             }
             for question, exploration in checked.explored
         ],
@@ -270,6 +290,7 @@ def check_json(checked: Checked, failures: Iterable[Failure]) -> dict[str, Any]:
         "not_told": {row: hidden for row, hidden in checked.uncovered.items() if hidden},
         "promises": {k.promise.id: k.finding.value for k in checked.promises},
         "classes": {name: weight.value for name, weight in checked.classes().items()},
+        "only_elsewhere": only_elsewhere(),
         "violations": [failure_json(failure) for failure in failures],
     }
 
@@ -353,7 +374,12 @@ def _act_label(act: Act) -> str:
     return f"{act.kind}{who}" + (f" ({act.choice})" if act.choice else "")
 
 
+_OF_ENDLESS_RUNS = {promise.id: promise for promise in PROMISES}
 EXIT_VIOLATED = 1
+EXIT_UNFINISHED = 2
+_UNFINISHED_ENDS = "a limit ended it, and nothing was violated until then"
+_TELL_S = 10.0
+"""Seconds between two lines about the progress, where stderr is no terminal."""
 _WRONG_ENDS = "a safety property (--strict: any) is violated, or never put to the test"
 jobs_option = click.option(
     "--jobs",
@@ -365,6 +391,12 @@ jobs_option = click.option(
 property_option = click.option(
     "--property", "ids", multiple=True, metavar="ID", help="Only this property (may be repeated)."
 )
+max_states_option = click.option(
+    "--max-states", type=Whole(1), metavar="N", help="The most states of a world."
+)
+minutes_option = click.option(
+    "--minutes", type=MINUTES, help="Explore no longer, and say what was explored."
+)
 traces_option = report_option("Write the traces there.")
 
 
@@ -374,6 +406,9 @@ def chosen(ids: tuple[str, ...], revision: str) -> tuple[Property, ...]:
     For a revision in a file its own properties are among them.  Each must be one that exploration
     checks.
     """
+    for name in ids:
+        if name in _OF_ENDLESS_RUNS:
+            raise click.UsageError(f"{name} is about endless runs, which `check` looks for")
     there = {property_.id: property_ for property_ in properties_for(revision)}
     try:
         properties = tuple(there.get(i) or find_property(i) for i in ids or there)
@@ -388,7 +423,7 @@ def chosen(ids: tuple[str, ...], revision: str) -> tuple[Property, ...]:
 @click.command("explore", epilog=exit_codes("it is safe: each safety property holds", _WRONG_ENDS))
 @revision_option
 @scope_options(Scope(clients=2, members=2))
-@click.option("--max-states", type=Whole(1), metavar="N", help="The most states.")
+@max_states_option
 @jobs_option
 @property_option
 @output_option("Write the states and transitions: .graphml or .dot.", "--graph", "graph")
@@ -417,12 +452,7 @@ def explore_command(
     """
     if graph is not None and graph.suffix not in SUFFIXES:
         raise click.UsageError(f"can't write {graph}; name a file {' or '.join(SUFFIXES)}")
-    errors = Console(stderr=True, highlight=False, emoji=False)
-
-    def progress(done: Progress) -> None:
-        if errors.is_terminal:
-            errors.print(_progress_line(done), end="\r")
-
+    teller = ProgressTeller()
     with stops_reported(revision):
         explored = explored_in(
             find_revision(revision),
@@ -432,8 +462,9 @@ def explore_command(
             max_states=max_states,
             max_depth=max_depth,
             keep_graph=graph is not None,
-            progress=progress,
+            progress=teller.tell,
         )
+    teller.end()
     if graph is not None:
         write_graph_file(explored, graph)
     if report is not None:
@@ -448,6 +479,38 @@ def explore_command(
         ctx.exit(EXIT_VIOLATED)
 
 
+class ProgressTeller:
+    """Says on stderr how far a search is: in place on a terminal, else a line now and then."""
+
+    def __init__(self) -> None:
+        self._screen = Console(stderr=True, highlight=False, emoji=False)
+        self._last_line = time.monotonic()
+        self._width = 0
+
+    def tell(self, done: Progress) -> None:
+        """Say how far an exploration is."""
+        self.say(_progress_line(done))
+
+    def tell_of(self, question: NamedScope, done: Progress) -> None:
+        """Say how far the exploration of a world is."""
+        self.say(f"{question.name}: {_progress_line(done)}")
+
+    def say(self, line: str) -> None:
+        """Say in a line what is done now."""
+        if self._screen.is_terminal:
+            self._screen.print(Text(line.ljust(self._width)), end="\r", soft_wrap=True)
+            self._width = len(line)
+        elif time.monotonic() - self._last_line >= _TELL_S:
+            self._last_line = time.monotonic()
+            self._screen.print(Text(line), soft_wrap=True)
+
+    def end(self) -> None:
+        """Take the line away that stands on a terminal."""
+        if self._width:
+            self._screen.print(" " * self._width, end="\r", soft_wrap=True)
+            self._width = 0
+
+
 def _progress_line(done: Progress) -> str:
     return (
         f"level {done.level}, {done.states:,} states, {done.transitions:,} transitions, "
@@ -459,6 +522,8 @@ def _print_exploration(
     screen: Console, document: dict[str, Any], failures: tuple[Failure, ...]
 ) -> None:
     end = "complete" if document["complete"] else "cut off by a limit"
+    if document["stuck"]:
+        end = f"the machine stops in {document['stuck']:,} of them"
     screen.print(
         Text(
             f"{document['revision']}: {document['states']:,} states, {document['transitions']:,} "
@@ -506,7 +571,10 @@ def _print_failures(
             screen.print(Text(line), soft_wrap=True)
 
 
-@click.command("check", epilog=exit_codes("it is safe: each safety property holds", _WRONG_ENDS))
+@click.command(
+    "check",
+    epilog=exit_codes("it is safe: each safety property holds", _WRONG_ENDS, _UNFINISHED_ENDS),
+)
 @click.argument("revision", type=REVISION, metavar="REVISION")
 @jobs_option
 @property_option
@@ -517,6 +585,8 @@ def _print_failures(
     type=click.Choice([question.name for question in CHECK_SCOPES]),
     help="Only this world (may be repeated).  Liveness is then not checked.",
 )
+@max_states_option
+@minutes_option
 @traces_option
 @strict_option
 @json_option
@@ -527,6 +597,8 @@ def check_command(
     jobs: int,
     ids: tuple[str, ...],
     questions: tuple[str, ...],
+    max_states: int | None,
+    minutes: float | None,
     report: Path | None,
     *,
     strict: bool,
@@ -534,11 +606,15 @@ def check_command(
 ) -> None:
     """Check a revision in a few small worlds.
 
-    REVISION is a name, or FILE.py:NAME.  Each world is explored exhaustively.  Rows of the table
-    that no property speaks of are listed: nothing is known of them.
+    REVISION is a name, or FILE.py:NAME.  Each world is explored exhaustively, unless a limit ends
+    it.  Rows of the table that no property speaks of are listed: nothing is known of them.
     """
+    teller = ProgressTeller()
+    limits = (max_states, None if minutes is None else minutes * 60)
     with stops_reported(revision):
-        checked = _checked(revision, ids, tuple(map(find_check_scope, questions)), jobs)
+        scopes = tuple(map(find_check_scope, questions))
+        checked = _checked(revision, ids, scopes, jobs, limits, teller)
+    teller.end()
     failures = failures_of_check(checked)
     if report is not None:
         write_traces(failures, report)
@@ -546,44 +622,69 @@ def check_command(
         echo_json(check_json(checked, failures))
     else:
         _print_check(console(), checked, failures, in_full=bool(ids or questions))
-    unmet = ids and PropertyStatus.UNTESTED in checked.findings()
-    if unmet or not (checked.holds if strict else checked.is_safe):
+    unmet = ids and checked.is_finished and PropertyStatus.UNTESTED in checked.findings()
+    if unmet or checked.fails(strict=strict):
         ctx.exit(EXIT_VIOLATED)
+    if not checked.is_finished:
+        ctx.exit(EXIT_UNFINISHED)
 
 
 def _checked(
-    name: str, ids: tuple[str, ...], questions: tuple[NamedScope, ...], jobs: int
+    name: str,
+    ids: tuple[str, ...],
+    questions: tuple[NamedScope, ...],
+    jobs: int,
+    limits: tuple[int | None, float | None],
+    teller: ProgressTeller,
 ) -> Checked:
+    """Check a revision.  `limits`: the most states of a world, and the seconds of all."""
     revision = find_revision(name)
+    promises = tuple(_OF_ENDLESS_RUNS[i] for i in ids if i in _OF_ENDLESS_RUNS)
+    if promises and questions:
+        raise click.UsageError(f"{promises[0].id} has worlds of its own: leave out --question")
+    names = tuple(i for i in ids if i not in _OF_ENDLESS_RUNS)
+    scopes = () if promises and not names else questions or CHECK_SCOPES
+    endless = 0 if questions or (ids and not promises) else len(PROMISE_SCOPES)
+    budget = CheckBudget(*limits, scopes=len(scopes) + endless)
     checked = check_revision(
-        revision, chosen(ids, name), questions=questions or CHECK_SCOPES, jobs=jobs
+        revision,
+        chosen(names, name) if scopes else (),
+        questions=scopes,
+        jobs=jobs,
+        progress=teller.tell_of,
+        budget=budget,
     )
+    if promises:
+        return replace(checked, promises=check_promises(revision, promises, budget=budget))
     if ids:
         return checked
     if questions:
         met = tuple(r for r in checked.results if r.finding is not PropertyStatus.UNTESTED)
         untried = tuple(r.property.id for r in checked.results if r not in met)
         return replace(checked, results=met, untried=untried)
-    whole = Checked(revision, checked.explored, checked.results, check_promises(revision))
+    teller.say("endless runs")
+    checked = replace(checked, promises=check_promises(revision, budget=budget))
+    if budget.is_over():
+        return checked
     fails = set(PropertyStatus) - {PropertyStatus.HOLDS, PropertyStatus.UNTESTED}
-    broken = {r.property.id for r in whole.results if r.finding in fails}
-    broken |= {kept.promise.id for kept in whole.promises if kept.finding in fails}
-    return replace(whole, uncovered=uncovered_rows(revision, broken))
+    broken = {r.property.id for r in checked.results if r.finding in fails}
+    broken |= {kept.promise.id for kept in checked.promises if kept.finding in fails}
+    rows = uncovered_rows(revision, broken, lambda row: teller.say(f"whether {row} is covered"))
+    return replace(checked, uncovered=rows)
 
 
 def _print_check(
     screen: Console, checked: Checked, failures: tuple[Failure, ...], *, in_full: bool
 ) -> None:
     """Print the results; `in_full`: with each world, and the runs of expected failures."""
-    sizes = [
-        f"{question.name} ({exploration.states:,})" for question, exploration in checked.explored
-    ]
+    sizes = [f"{question.name} ({_size(explored)})" for question, explored in checked.explored]
     if in_full:
         for question, exploration in checked.explored:
-            size = f"{exploration.states:,} states, all of them"
+            size = _size(exploration, "states", "all of them")
             screen.print(Text(f"{question.name}: {question.about}: {size}"))
     else:
-        screen.print(Text(f"all states of {len(sizes)} worlds: {', '.join(sizes)}"))
+        every = "all states" if checked.is_finished else "states"
+        screen.print(Text(f"{every} of {len(sizes)} worlds: {', '.join(sizes)}"))
     counts = Counter(checked.findings())
     counts_text = ", ".join(
         f"{counts[finding]} {finding.value}" for finding in PropertyStatus if finding in counts
@@ -593,7 +694,7 @@ def _print_check(
         Text(f"{checked.revision.name}: {verdict} ({counts_text})", style="bold"), soft_wrap=True
     )
     scopes = [question.scope for question, _ in checked.explored]
-    if undone := acts_of_none(scopes):
+    if scopes and (undone := acts_of_none(scopes)):
         screen.print(Text(f"in none of these worlds: {', '.join(undone)}"))
     if checked.untried:
         names = ", ".join(checked.untried)
@@ -602,9 +703,47 @@ def _print_check(
         screen.print(Text(f"not tried: {blind}"))
     if checked.uncovered:
         _print_uncovered(screen, checked)
+    if not in_full:
+        _print_elsewhere(screen, checked)
     _print_failures(screen, failures, expected=in_full)
     if not in_full and any(finding.finding is PropertyStatus.EXPECTED for finding in failures):
         screen.print(Text("\nThe run of an expected violation is shown with --property ID."))
+
+
+def _print_elsewhere(screen: Console, checked: Checked) -> None:
+    """Print what other engines see, and this one doesn't."""
+    elsewhere = only_elsewhere()
+    name = checked.revision.name
+    proved, answers = len(elsewhere["proof"]), len(elsewhere["answers"])
+    any_size = f"it proves {proved} of these properties, and that each event is decided once"
+    screen.print(
+        Text(f"only `fencepost prove --revision {name}` sees groups of any size: {any_size}"),
+        soft_wrap=True,
+    )
+    screen.print(
+        Text(f"only runs with a target see {answers} properties of answers alone"), soft_wrap=True
+    )
+
+
+def only_elsewhere() -> dict[str, list[str]]:
+    """Return by engine the properties of which it sees what exploration doesn't.
+
+    Proofs hold for groups of any size; histories of answers are of a target.
+    """
+    known = PROPERTIES.values()
+    return {
+        Engine.PROOF.value: [p.id for p in known if Engine.PROOF in p.engines],
+        Engine.ANSWERS.value: [p.id for p in known if not is_explored(p)],
+    }
+
+
+def _size(exploration: Exploration[World, Act], unit: str = "", whole: str = "") -> str:
+    """Return the number of states, and how far the exploration came."""
+    states = f"{exploration.states:,} {unit}".rstrip()
+    end = "not finished" if exploration.cut else whole
+    if exploration.stuck:
+        end = f"the machine stops in {exploration.stuck:,}"
+    return f"{states}, {end}" if end else states
 
 
 def _print_uncovered(screen: Console, checked: Checked) -> None:
@@ -632,6 +771,7 @@ def _print_uncovered(screen: Console, checked: Checked) -> None:
 def properties_command(*, as_json: bool) -> None:
     """List the properties."""
     rows = [property_json(property_) for property_ in PROPERTIES.values()]
+    rows += [property_json(promise) for promise in PROMISES]
     if as_json:
         echo_json(rows)
         return
@@ -641,8 +781,8 @@ def properties_command(*, as_json: bool) -> None:
         grid.add_column(column, ratio=ratio, overflow="fold")
     for engine in Engine:
         grid.add_column(engine.value, justify="center")
-    for property_, row in zip(PROPERTIES.values(), rows, strict=True):
-        marks = ["✓" if engine in property_.engines else "-" for engine in Engine]
+    for row in rows:
+        marks = ["✓" if engine.value in row["checked_by"] else "-" for engine in Engine]
         grid.add_row(row["id"], row["class"], row["kind"], row["meaning"], *marks)
     screen.print(grid)
     screen.print(Text("`fencepost explain ID` says more, also why an engine doesn't check it."))

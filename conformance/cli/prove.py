@@ -29,6 +29,7 @@ from fencepost.conformance.targets.own_revision import properties_for
 from fencepost.conformance.targets.target_registry import find_revision
 from fencepost.model.history.words import plural
 from fencepost.model.revision import Revision
+from fencepost.properties.checking.liveness import PROMISES
 from fencepost.properties.claims.property_classes import headline
 from fencepost.properties.claims.property_registry import FORMULAS, PROPERTIES, find_formula
 from fencepost.properties.logic.logic import Engine, PropertyClass
@@ -90,6 +91,7 @@ def prove_command(revision: str, names: tuple[str, ...], *, strict: bool, as_jso
             **proof.to_json(),
             "is_safe": _is_safe(proof),
             "verdict": _verdict(proof),
+            "only_elsewhere": {Engine.EXPLORATION.value: _only_explored()},
             "runs": [runs[key] for key in sorted(runs)],
         }
         echo_json(document)
@@ -128,11 +130,21 @@ def _verdict(proof: Proof) -> str:
     return headline(violated.items(), safe=safe) if violated else ""
 
 
+def _only_explored() -> list[str]:
+    """Return the properties that exploration checks, and no proof does."""
+    explored = [p for p in PROPERTIES.values() if Engine.EXPLORATION in p.engines]
+    unproved = [p.id for p in explored if p not in FORMULAS]
+    return [*unproved, *(promise.id for promise in PROMISES)]
+
+
 def _check_provable(name: str, revision: str) -> None:
     """Raise UsageError for a property without a proof, with the reason where it is known."""
     try:
         find_formula(name)
     except KeyError as error:
+        if name in {promise.id for promise in PROMISES}:
+            message = f"{name} is about endless runs, which `fencepost check` looks for"
+            raise click.UsageError(message) from None
         there = {property_.id: property_ for property_ in properties_for(revision)}
         if name not in there:
             raise click.UsageError(str(error.args[0])) from None
@@ -216,6 +228,11 @@ def _show(proof: Proof, seconds: float, runs: Runs, *, in_full: bool) -> None:
     )
     if verdict := _verdict(proof):
         screen.print(Text(f"{proof.revision}: {verdict}", style="bold"), soft_wrap=True)
+    if not in_full:
+        subjects = "answers, deadlines, bytes, what clients know, and what comes in the end"
+        more = f"{len(_only_explored())} more properties (--json)"
+        line = f"only `fencepost check {proof.revision}` sees {subjects}: {more}"
+        screen.print(Text(line), soft_wrap=True)
     click.echo(f"({seconds:.1f} s)", err=True)
 
 

@@ -7,10 +7,17 @@ of a shipped revision pass: a property that was never tested is a failure.  Safe
 property of the class safety.  Scopes are listed from
 the easiest to understand.  All are explored, breadth first; of the runs with a violation the
 shortest is reported; of two that are equally short, the first.
+
+A limit of states or time may end a check before all is explored.  Then a violation counts as
+always, and nothing else is known: such a check doesn't hold.
+
+The machine of a user's own revision may stop, in a group that no rule decides or where a step can't
+be done.  That is a violation with its run, and the other worlds go on.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -18,12 +25,13 @@ from functools import partial
 from typing import get_args
 
 from fencepost.model.revision import Revision
-from fencepost.model.revisions.revisions import is_release, lineage
+from fencepost.model.revisions.revisions import is_release, is_shipped, lineage
 from fencepost.model.table.table import TableError
 from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, is_quiet
 from fencepost.properties.checking.liveness import PROMISES, Promise, find_broken_promises
 from fencepost.properties.claims.property_classes import headline
 from fencepost.properties.claims.property_registry import PROPERTIES, adapted
+from fencepost.properties.claims.world_properties import DECIDED
 from fencepost.properties.explorer.exploration import Exploration, FailedCheck, Progress
 from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.logic.logic import Engine, Property, PropertyClass
@@ -50,6 +58,35 @@ class PropertyStatus(Enum):
 
 VIOLATED = frozenset({PropertyStatus.BROKEN, PropertyStatus.BY_DRAFT})
 _FAILURES = VIOLATED | {PropertyStatus.UNTESTED}
+MACHINE_STOPS = (TableError, AssertionError)
+"""The exceptions by which a machine stops: no rule decides, or a step can't be done."""
+
+
+class CheckBudget:
+    """The limits of a check: the most states of each scope, and the seconds of all together.
+
+    None: no limit.  `scopes`: the number of scopes, of which each gets its part of the time.
+    """
+
+    def __init__(
+        self, max_states: int | None = None, seconds: float | None = None, scopes: int = 1
+    ) -> None:
+        self.max_states = max_states
+        self._end = None if seconds is None else time.monotonic() + seconds
+        self._scopes = scopes
+
+    def next_seconds(self) -> float | None:
+        """Return the seconds of the next scope: an equal part of what is left."""
+        if self._end is None:
+            return None
+        left = max(self._end - time.monotonic(), 0)
+        part = left / max(self._scopes, 1)
+        self._scopes -= 1
+        return part
+
+    def is_over(self) -> bool:
+        """Return True if no time is left."""
+        return self._end is not None and time.monotonic() >= self._end
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +106,7 @@ class CheckedPromise:
     """A promise checked on a revision; where it is broken, a run that goes round for ever.
 
     The last `round` turns of the run are repeated again and again.  `why`: the reason if it was not
-    tested.
+    tested.  `cut`: a limit ended the search.
     """
 
     promise: Promise
@@ -78,6 +115,7 @@ class CheckedPromise:
     worlds: Worlds | None = None
     round: int = 0
     why: str = ""
+    cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,20 +139,42 @@ class Checked:
         return (*(r.finding for r in self.results), *(p.finding for p in self.promises))
 
     @property
+    def is_finished(self) -> bool:
+        """True if no limit ended it before everything in reach was explored."""
+        whole = not any(exploration.cut for _, exploration in self.explored)
+        return whole and not any(kept.cut for kept in self.promises)
+
+    @property
+    def states(self) -> int:
+        """Number of states explored for properties, in all scopes."""
+        return sum(exploration.states for _, exploration in self.explored)
+
+    @property
     def holds(self) -> bool:
         """True if all holds, or fails as a shipped revision is known to."""
-        return not self._failing(_FAILURES)
+        return self.is_finished and not self.fails(strict=True)
 
     @property
     def is_safe(self) -> bool:
         """True if each property of the class safety holds, or fails as is known."""
-        return all(weight is not PropertyClass.SAFETY for _, weight in self._failing(_FAILURES))
+        return self.is_finished and not self.fails(strict=False)
+
+    def fails(self, *, strict: bool) -> bool:
+        """Return True if a safety property fails; `strict`: any.
+
+        What was never tested fails, too, if everything was explored.
+        """
+        failing = self._failing(_FAILURES if self.is_finished else VIOLATED)
+        return any(strict or weight is PropertyClass.SAFETY for _, weight in failing)
 
     def verdict(self) -> str:
         """Return the headline: safe or not, and what else the revision changes.
 
         It speaks of safety only where every property was looked at, and of some worlds as such.
         """
+        if not self.is_finished:
+            wrong = headline(self._failing(VIOLATED), safe="") or "nothing violated"
+            return f"{wrong} in the {self.states:,} states explored; not finished"
         if self.holds:
             return "every property holds, or fails as is known of it"
         untested = self._failing({PropertyStatus.UNTESTED})
@@ -162,13 +222,16 @@ def check_revision(
     questions: Sequence[NamedScope] = CHECK_SCOPES,
     jobs: int = 1,
     progress: Callable[[NamedScope, Progress], None] | None = None,
+    budget: CheckBudget | None = None,
 ) -> Checked:
     """Check every property that exploration checks, in each scope.
 
-    `questions`: the scopes, CHECK_SCOPES by default.
+    `questions`: the scopes, CHECK_SCOPES by default.  `budget`: the limits, by default none.
     """
+    budget = CheckBudget() if budget is None else budget
     mine = [adapted(claim, revision) for claim in properties if is_explored(claim)]
-    judging = Evaluator(mine, revision)
+    is_included = DECIDED in mine
+    judging = Evaluator(with_stops(mine, revision), revision)
     explored = []
     shortest: dict[str, tuple[NamedScope, Worlds, FailedCheck[World, Act]]] = {}
     reached: set[str] = set()
@@ -180,6 +243,9 @@ def check_revision(
             jobs=jobs,
             quiet=is_quiet,
             progress=None if progress is None else partial(progress, question),
+            max_states=budget.max_states,
+            seconds=budget.next_seconds(),
+            stops=stops_of(revision),
         )
         explored.append((question, exploration))
         reached |= set(exploration.witnesses)
@@ -187,26 +253,55 @@ def check_revision(
             before = shortest.get(name)
             if before is None or len(violation.trace) < len(before[2].trace):
                 shortest[name] = (question, worlds, violation)
+    if not is_included and DECIDED.id in shortest:
+        mine.append(DECIDED)
     results = tuple(_result(claim, shortest, reached) for claim in mine)
     return Checked(revision, tuple(explored), results)
+
+
+def stops_of(revision: Revision) -> tuple[type[Exception], ...]:
+    """Return the exceptions by which a revision's machine may stop; a shipped one's may not."""
+    return () if is_shipped(revision) else MACHINE_STOPS
+
+
+def with_stops(properties: Sequence[Property], revision: Revision) -> tuple[Property, ...]:
+    """Return properties with the one that a stop violates, where the machine may stop.
+
+    Nobody has to ask for it: what isn't explored because of a stop must not count as safe.
+    """
+    others = tuple(claim for claim in properties if claim is not DECIDED)
+    is_needed = len(others) < len(properties) or stops_of(revision)
+    return (*others, DECIDED) if is_needed else others
 
 
 def check_promises(
     revision: Revision,
     promises: Sequence[Promise] = PROMISES,
     scopes: Sequence[NamedScope] = PROMISE_SCOPES,
+    budget: CheckBudget | None = None,
 ) -> tuple[CheckedPromise, ...]:
-    """Check every promise; each is reported from the first scope that breaks it."""
+    """Check every promise; each is reported from the first scope that breaks it.
+
+    `budget`: the limits, by default none.
+    """
+    budget = CheckBudget() if budget is None else budget
+    cut = False
     broken: dict[str, CheckedPromise] = {}
     tested: frozenset[str] = frozenset()
     for scope in scopes:
         if all(promise.id in broken for promise in promises):
             break
         try:
-            looked = find_broken_promises(revision, scope.scope)
-        except (TableError, AssertionError) as error:
+            looked = find_broken_promises(
+                revision,
+                scope.scope,
+                max_states=budget.max_states,
+                seconds=budget.next_seconds(),
+            )
+        except MACHINE_STOPS as error:
             return tuple(_stopped(promise, broken, error) for promise in promises)
         tested |= looked.tested
+        cut = cut or looked.exploration.cut
         for promise in promises:
             lasso = looked.broken.get(promise.id)
             if lasso is not None and promise.id not in broken:
@@ -218,7 +313,7 @@ def check_promises(
                 broken[promise.id] = CheckedPromise(promise, finding, run, worlds, len(lasso.cycle))
     kept = dict.fromkeys(tested, PropertyStatus.HOLDS)
     return tuple(
-        broken.get(p.id, CheckedPromise(p, kept.get(p.id, PropertyStatus.UNTESTED)))
+        broken.get(p.id, CheckedPromise(p, kept.get(p.id, PropertyStatus.UNTESTED), cut=cut))
         for p in promises
     )
 

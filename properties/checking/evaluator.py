@@ -19,6 +19,8 @@ from typing import TypeVar
 from fencepost.model.classic.group import Group
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.revisions import lineage
+from fencepost.properties.claims.invariants import STORED
+from fencepost.properties.claims.world_properties import DECIDED
 from fencepost.properties.explorer.exploration import Check
 from fencepost.properties.logic.formula_closure import Closure
 from fencepost.properties.logic.logic import Engine, Formula, Property, PropertyKind
@@ -34,12 +36,15 @@ from fencepost.properties.worlds.world import Act, World, Worlds
 
 T = TypeVar("T")
 EXCUSED = "~"
+_OF_STORED = frozenset(claim.id for claim in STORED)
 _SAYS = ": "
 Notes = tuple[str, ...]
 
 
 class Evaluator:
     """Evaluates properties on steps and worlds.  Takes those that exploration checks.
+
+    Those of what is stored are evaluated where that is kept.
 
     A violation that the revision (or the one that it is made from) expects by the rule of that step
     is noted as excused, so that it hides no other.
@@ -53,9 +58,10 @@ class Evaluator:
         self._steps = [(p, *_closures(p)) for p in self.of_steps if p.formula is not None]
         self._functions = [p for p in self.of_steps if p.formula is None]
         self._states = [(p, *_closures(p)) for p in self.of_groups]
+        self._unstored = [row for row in self._states if row[0].id not in _OF_STORED]
         self._excused = {p.id: excused_rules(p, revision) for p in mine}
         self._abstract: dict[tuple[AbstractStep, frozenset[str]], tuple[Notes, Notes]] = {}
-        self._groups: dict[Group | None, tuple[Notes, Notes]] = {}
+        self._groups: dict[bool, dict[Group | None, tuple[Notes, Notes]]] = {True: {}, False: {}}
 
     def judge(self, view: StepView) -> tuple[Notes, Notes]:
         """Return the faults of a step ("id: sentence"), and the properties that it was about."""
@@ -71,7 +77,7 @@ class Evaluator:
                 about.append(claim.id)
             if sentence := broken(claim, view):
                 faults.append(self._against(claim, rules) + sentence)
-        wrong, reached = self._of_group(view.after)
+        wrong, reached = self._of_group(view.after, stored=view.keeps_stored)
         return (*faults, *wrong), (*about, *reached)
 
     def _of_abstract(self, step: AbstractStep, rules: set[str]) -> tuple[Notes, Notes]:
@@ -88,19 +94,21 @@ class Evaluator:
         mark = EXCUSED if excused is None or excused & rules else ""
         return mark + claim.id + _SAYS
 
-    def _of_group(self, group: Group | None) -> tuple[Notes, Notes]:
-        notes = self._groups.get(group)
+    def _of_group(self, group: Group | None, *, stored: bool) -> tuple[Notes, Notes]:
+        known = self._groups[stored]
+        notes = known.get(group)
         if notes is None:
             abstract = abstract_group(group)
+            states = self._states if stored else self._unstored
             wrong = [
                 self._against(claim, set()) + denied(claim)
-                for claim, holds, _ in self._states
+                for claim, holds, _ in states
                 if not holds(abstract, abstract, None)
             ]
             reached = [
-                claim.id for claim, _, premise in self._states if premise(abstract, abstract, None)
+                claim.id for claim, _, premise in states if premise(abstract, abstract, None)
             ]
-            notes = self._groups[group] = (tuple(wrong), tuple(reached))
+            notes = known[group] = (tuple(wrong), tuple(reached))
         return notes
 
     def checks(self, worlds: Worlds) -> list[Check[World, Act]]:
@@ -124,6 +132,9 @@ class Evaluator:
         ]
         view = _Views(worlds).view
         for claim in self.of_worlds:
+            if claim is DECIDED:
+                checks.append(Check(claim.id, witness=_always, stops=True))
+                continue
             name = claim.id if self._excused[claim.id] is not None else EXCUSED + claim.id
             state = partial(
                 _of_world, view, partial(broken, claim) if claim.holds is None else claim.holds
@@ -192,6 +203,10 @@ def _noted(prefix: str, _before: World, act: Act, _after: World) -> str | None:
 
 def _reached(name: str, _before: World, act: Act, _after: World) -> bool:
     return name in act.about
+
+
+def _always(_: World) -> bool:
+    return True
 
 
 class _Views:

@@ -172,7 +172,11 @@ class LivenessResult:
 
 
 def find_broken_promises(
-    revision: Revision, scope: Scope, *, max_states: int | None = None
+    revision: Revision,
+    scope: Scope,
+    *,
+    max_states: int | None = None,
+    seconds: float | None = None,
 ) -> LivenessResult:
     """Explore a scope, unfolded, and look for runs that break a promise.
 
@@ -181,8 +185,8 @@ def find_broken_promises(
     """
     worlds = Worlds(revision, replace(scope, fold=False))
     if "change" in scope.acts:
-        return _never_assigned(worlds, max_states)
-    exploration = explore(worlds, keep_graph=True, max_states=max_states)
+        return _never_assigned(worlds, max_states, seconds)
+    exploration = explore(worlds, keep_graph=True, max_states=max_states, seconds=seconds)
     graph = exploration.graph
     assert graph is not None
     broken: dict[str, Lasso[World, Act]] = {}
@@ -200,9 +204,13 @@ def find_broken_promises(
     return LivenessResult(_ALL_OTHERS, broken, exploration, worlds)
 
 
-def _never_assigned(worlds: Worlds, max_states: int | None) -> LivenessResult:
+def _never_assigned(
+    worlds: Worlds, max_states: int | None, seconds: float | None
+) -> LivenessResult:
     """Look for a run in which a changed subscription stays unknown."""
-    exploration = explore(Subscriptions(worlds), keep_graph=True, max_states=max_states)
+    exploration = explore(
+        Subscriptions(worlds), keep_graph=True, max_states=max_states, seconds=seconds
+    )
     graph = exploration.graph
     assert graph is not None
 

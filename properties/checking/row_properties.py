@@ -27,13 +27,13 @@ from fencepost.model.revision import Revision, SetRule, derive
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.table.expr import all_of, negate
 from fencepost.model.table.step_soundness import misplaced_steps
-from fencepost.model.table.table import Rule, Table, TableError
+from fencepost.model.table.table import Rule, Table
 from fencepost.model.table.table_soundness import decided
-from fencepost.properties.checking.checking import excused
+from fencepost.properties.checking.checking import MACHINE_STOPS, excused, stops_of
 from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, is_quiet
 from fencepost.properties.checking.liveness import PROMISES, find_broken_promises
-from fencepost.properties.claims.invariants import STORED
 from fencepost.properties.claims.property_registry import PROPERTIES
+from fencepost.properties.claims.world_properties import DECIDED
 from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.worlds.scope import (
     ENDING_SCOPES,
@@ -145,8 +145,8 @@ def _spoken(
             continue
         try:
             name = _broken_by(tried, named, broken)
-        except (TableError, AssertionError):
-            name = BREAKS_DOWN
+        except MACHINE_STOPS:
+            name = "" if DECIDED.id in broken else BREAKS_DOWN
         if name:
             return name
     return ""
@@ -161,7 +161,8 @@ def _used(revision: Revision, named: NamedScope) -> frozenset[str]:
         used.update(rule.id for rule in view.rules)
         return (), ()
 
-    explore(Worlds(revision, named.scope, note), max_states=_most(named))
+    worlds = Worlds(revision, named.scope, note)
+    explore(worlds, max_states=_most(named), stops=stops_of(revision))
     return frozenset(used)
 
 
@@ -182,8 +183,7 @@ def _broken_by(revision: Revision, named: NamedScope, broken: Collection[str]) -
             p.id for p in PROMISES if p.id in kept.broken and not excused(p.expected, revision)
         )
     else:
-        held = (*PROPERTIES.values(), *(STORED if named.scope.fails_over else ()))
-        judging = Evaluator(held, revision)
+        judging = Evaluator(PROPERTIES.values(), revision)
         worlds = Worlds(revision, named.scope, judging.judge)
         checks = [
             check

@@ -409,12 +409,12 @@ def _fenced(reading: Reading) -> Iterator[_Out]:
             if claim.error != _FENCED:
                 continue
             member_id = claim.member_id or getattr(e.answer, "member_id", "")
-            if member_id and not _lives_on(reading, claim, member_id, e):
+            if member_id and not _is_still_valid(reading, claim, member_id, e):
                 why = f"{e} was answered FENCED_INSTANCE_ID"
                 yield _Out(claim.group, member_id, e, why, None)
 
 
-def _lives_on(reading: Reading, claim: Claim, member_id: str, fenced: PlacedExchange) -> bool:
+def _is_still_valid(reading: Reading, claim: Claim, member_id: str, fenced: PlacedExchange) -> bool:
     """Return True if a fenced id may live on: clients were given it, and not as this instance's.
 
     Whoever names another's instance is fenced for that: a pending id, a dynamic member, a member of
@@ -422,13 +422,13 @@ def _lives_on(reading: Reading, claim: Claim, member_id: str, fenced: PlacedExch
     """
     if claim.instance is None:
         return False
-    given = [
+    answers = [
         g
-        for g in reading.given.get((claim.group, member_id), ())
+        for g in reading.id_answers.get((claim.group, member_id), ())
         if g.exchange.answered < fenced.answered
     ]
-    own = [g for g in given if g.instance == claim.instance and g.exchange.before(fenced)]
-    return bool(given) and not own
+    own = [g for g in answers if g.instance == claim.instance and g.exchange.before(fenced)]
+    return bool(answers) and not own
 
 
 def _stays_so(reading: Reading, out: _Out, later: PlacedExchange) -> bool:

@@ -96,7 +96,7 @@ class Joined(NamedTuple):
     instance: str | None
 
 
-class Given(NamedTuple):
+class IdAnswer(NamedTuple):
     """An id that an answer told: the exchange, and the instance that a member has under it.
 
     `instance`: None for a dynamic member, and for an id that is pending.
@@ -192,23 +192,23 @@ class Reading(tuple[Event, ...]):  # noqa: SLOT001  (it keeps what it found)
         return known
 
     @cached_property
-    def given(self) -> dict[tuple[str, str], list[Given]]:
+    def id_answers(self) -> dict[tuple[str, str], list[IdAnswer]]:
         """(group, member id) → the answers that told it: pending, as a member, in a list."""
-        given: dict[tuple[str, str], list[Given]] = {}
+        answers: dict[tuple[str, str], list[IdAnswer]] = {}
         for e in self.answered:
             answer = e.answer
             if e.join is None or not isinstance(answer, JoinGroupResponse):
                 continue
             if answer.error_code == _ID_REQUIRED:
-                given.setdefault((e.group, answer.member_id), []).append(Given(e, None))
+                answers.setdefault((e.group, answer.member_id), []).append(IdAnswer(e, None))
         for join in self.joined:
             group = join.message.group_id
-            own = Given(join.exchange, join.instance)
-            given.setdefault((group, join.answer.member_id), []).append(own)
+            own = IdAnswer(join.exchange, join.instance)
+            answers.setdefault((group, join.answer.member_id), []).append(own)
             for row in join.answer.members:
-                listed = Given(join.exchange, row.group_instance_id)
-                given.setdefault((group, row.member_id), []).append(listed)
-        return given
+                listed = IdAnswer(join.exchange, row.group_instance_id)
+                answers.setdefault((group, row.member_id), []).append(listed)
+        return answers
 
     @cached_property
     def dynamic(self) -> frozenset[tuple[str, str]]:

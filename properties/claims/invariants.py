@@ -308,7 +308,10 @@ STORED = (
         src.KAFKA_FAILOVER,
     ),
 )
-"""The duties of a group to the next coordinator: state is stored while it matters."""
+"""The duties of a group to the next coordinator: state is stored while it matters.
+
+They say something where what is stored is kept: with a group alone, or in worlds with failovers.
+"""
 
 WITHIN_A_BATCH = frozenset({"settled-has-members", "sync-timer-has-a-debtor", "stable-is-stored"})
 """Invariants that may fail between the rows of a leave that rebalances once, at its end."""

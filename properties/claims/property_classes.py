@@ -87,6 +87,7 @@ _SAFETY = {
         "parked-only-while-preparing",
         "syncing-only-while-completing",
         "waiting-request-is-parked",
+        "every-event-is-decided",
         "wait-for-syncs-has-an-end",
         "nobody-is-left-without-an-answer",
         "every-request-is-answered-in-bounded-time",

@@ -39,6 +39,7 @@ PROPERTIES: Mapping[str, Property] = _by_id(
     ANSWER_PROPERTIES,
     HISTORY_PROPERTIES,
     BOOKS,
+    STORED,
 )
 
 

@@ -13,7 +13,8 @@ from fencepost.model.classic.group import JOIN, SESSION, SYNC, Group
 from fencepost.model.classic.rules import rule_sources as src
 from fencepost.model.classic.vocabulary import GroupState
 from fencepost.properties.claims.function_property import run_property
-from fencepost.properties.logic.logic import PropertyKind
+from fencepost.properties.claims.property_classes import class_of, harm_of
+from fencepost.properties.logic.logic import Engine, Property, PropertyKind
 from fencepost.properties.worlds.canonical import request_name
 from fencepost.properties.worlds.views import WorldView
 from fencepost.properties.worlds.world_client import Client, Seat
@@ -188,6 +189,27 @@ def _has_members(view: WorldView) -> bool:
     return view.group is not None and bool(view.group.members)
 
 
+def _never_alone(_: WorldView) -> str | None:
+    return None  # the world doesn't say it: the machine stops at the next step
+
+
+DECIDED = Property(
+    "every-event-is-decided",
+    "In every group that a run leads to, a rule decides each event, and its steps can be done.",
+    src.KIP_BACKGROUND,
+    PropertyKind.STATE,
+    "groups in reach; the machine stops where it is violated, and what follows is not seen",
+    frozenset({Engine.EXPLORATION}),
+    holds=_never_alone,
+    premise=lambda _: True,
+    not_by={
+        Engine.HYPOTHESIS: "a run that can't go on ends with an error",
+        Engine.PROOF: "its obligations about tables say it: total, unambiguous",
+        Engine.ANSWERS: _INSIDE,
+    },
+    property_class=class_of("every-event-is-decided"),
+    harm=harm_of("every-event-is-decided"),
+)
 _BELOW_V9 = (
     "a restarted leader that speaks JoinGroup below 9 is told the id from before, so it follows"
 )
@@ -306,4 +328,5 @@ WORLD_PROPERTIES = (
         proof=_NO_TIME,
         answers="a member that lives on too long is seen by bounded time",
     ),
+    DECIDED,
 )

@@ -45,7 +45,8 @@ class Expanded(Generic[S, A]):
 
     `stopped`: it stopped expanding because of a violation; `edges`: (position, action, number of
     the target in the table used), if the manner keeps them; `refused`: there was no room for a
-    state; `learnt`: new numbers of a worker's system.
+    state; `stuck`: number of states in which the system raised what is expected; `learnt`: new
+    numbers of a worker's system.
     """
 
     transitions: int = 0
@@ -57,6 +58,7 @@ class Expanded(Generic[S, A]):
     step_witnesses: set[int] = field(default_factory=set)
     stopped: bool = False
     refused: bool = False
+    stuck: int = 0
     learnt: object = None
 
 
@@ -92,6 +94,7 @@ class Judge(Generic[S, A]):
         self.action_witnesses = tuple(
             (i, c.step_witness) for i, c in unseen if c.step_witness and c.by_action
         )
+        self.stops = tuple(i for i, c in opened if c.stops)
         self._heard: set[A] = set()
 
     @property
@@ -131,6 +134,13 @@ class Judge(Generic[S, A]):
                 into.step_witnesses.add(i)
                 self.step_witnesses = _without(self.step_witnesses, i)
 
+    def judge_stop(self, position: int, error: Exception, into: Expanded[S, A]) -> None:
+        """Note that the system raised an exception in a state."""
+        why = str(error).partition("\n")[0] or "a step can't be done"
+        for i in self.stops:
+            into.states[i] = Violation(position, f"the machine stops here: {why}")
+        self.stops = ()
+
     def _judge_action(
         self, position: int, state: S, action: A, following: S, into: Expanded[S, A]
     ) -> None:
@@ -155,13 +165,15 @@ class Manner:
     """The options for expanding a level.
 
     `expand`: if false, its states are only checked; `stop`: at the first violation; `edges`: keep
-    them all; `limit`: the most states that the table may hold.
+    them all; `limit`: the most states that the table may hold; `stops`: the exceptions by which the
+    system may stop in a state.
     """
 
     expand: bool = True
     stop: bool = False
     edges: bool = False
     limit: int | None = None
+    stops: tuple[type[Exception], ...] = ()
 
 
 def expand_chunk(
@@ -175,7 +187,8 @@ def expand_chunk(
     """Check and expand the states of a chunk, whose positions in the level begin with `first`.
 
     Adds new states to `known`, numbered on.  An exception of the system or a check is raised with a
-    note of the state.
+    note of the state, unless it is one of the manner's `stops`: then the rest of that state's steps
+    is left out.
 
     With `stop` it stops: at a state that fails a check, before that state is expanded; at a step
     that fails, after its state is expanded, and the later states are only checked, since one of
@@ -199,21 +212,28 @@ def expand_chunk(
                 if manner.stop and done.states:
                     done.stopped = True
                     break
-            for action, following in successors(state):
-                transitions += 1
-                size = len(known)
-                number = known.setdefault(following, size)
-                if number == size:
-                    if limit is not None and size >= limit:
-                        del known[following]
-                        done.refused = True
-                        number = -1
-                    else:
-                        fresh.append((position, action, following))
-                if edges is not None and number >= 0:
-                    edges.append((position, action, number))
-                if judge_step is not None:
-                    judge_step(position, state, action, following, done)
+            try:
+                for action, following in successors(state):
+                    transitions += 1
+                    size = len(known)
+                    number = known.setdefault(following, size)
+                    if number == size:
+                        if limit is not None and size >= limit:
+                            del known[following]
+                            done.refused = True
+                            number = -1
+                        else:
+                            fresh.append((position, action, following))
+                    if edges is not None and number >= 0:
+                        edges.append((position, action, number))
+                    if judge_step is not None:
+                        judge_step(position, state, action, following, done)
+            except manner.stops as error:
+                done.stuck += 1
+                judge.judge_stop(position, error, done)
+                if manner.stop and done.states:
+                    done.stopped = True
+                    break
             if manner.stop and done.steps and not done.stopped:
                 done.stopped = True
                 successors = _nothing
@@ -313,6 +333,7 @@ class Opened(Generic[S, A]):
             witness=None if met is None else lambda state: met(world(state)),
             step_witness=of_step(step_met),
             by_action=check.by_action,
+            stops=check.stops,
         )
 
     def quiet(self, quiet: Callable[[A], bool]) -> Callable[[int], bool]:

@@ -49,7 +49,8 @@ class Check(Generic[S, A]):
     `state`, `step`: None where it holds, else the violation in a sentence.  `witness`,
     `step_witness`: true where the premise is met.  All are called once per state or transition, in
     no promised order, perhaps in another process.  `by_action`: `step` and `step_witness` look at
-    nothing but the action, so that each action is checked once.
+    nothing but the action, so that each action is checked once.  `stops`: it is violated by a state
+    in which the system raises an exception that `explore` expects.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Check(Generic[S, A]):
     witness: Callable[[S], bool] | None = None
     step_witness: Callable[[S, A, S], bool] | None = None
     by_action: bool = False
+    stops: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,9 @@ class Exploration(Generic[S, A]):
 
     `states`: number of distinct states; `transitions`: number of enabled (state, action) pairs of
     the expanded states, self-loops included; `levels`: new states per depth, the initial ones
-    first; `complete`: every reachable state was expanded; `violations`: per check a shortest one;
+    first; `complete`: every reachable state was expanded; `cut`: a limit
+    of states, depth or time ended it; `stuck`: number of states in which the
+    system raised an exception that was expected; `violations`: per check a shortest one;
     `witnesses`: per check whose premise was met, the number of actions until then; `seconds` on the
     wall clock; `peak_bytes`: see `peak_bytes`; `graph`: if it was kept.
     """
@@ -121,6 +125,8 @@ class Exploration(Generic[S, A]):
     seconds: float
     peak_bytes: int
     graph: Graph[S, A] | None = None
+    stuck: int = 0
+    cut: bool = False
 
 
 def peak_bytes(processes: int = 0) -> int:

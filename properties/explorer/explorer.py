@@ -191,6 +191,8 @@ __all__ = [
 ]
 
 _CHUNK = 1024
+_TELL_S = 1.0
+"""Seconds of a long level after which its progress is told."""
 _PER_PROCESS = 32
 """With fewer states for each process, a level is faster in one process."""
 
@@ -206,18 +208,23 @@ def explore(
     keep_graph: bool = False,
     progress: Callable[[Progress], None] | None = None,
     quiet: Callable[[A], bool] | None = None,
+    seconds: float | None = None,
+    stops: tuple[type[Exception], ...] = (),
 ) -> Exploration[S, A]:
     """Visit every reachable state, check it, and count it.
 
     `jobs`: processes, forked from this one for each level (POSIX); it pays where `successors` is
     slow.  `max_states`: the most states to keep; the level that exceeds it is the last to be
     expanded.  `max_depth`: states this many actions away are checked, but not expanded (so
-    `complete` is false).  `stop_at_first`: end at the first violation, the nearest one; otherwise
-    all checks go on.  `progress` is called after each level.  `quiet`: returns True if an action
-    alone shows that no check of steps fails; then those are not evaluated (their witnesses are).
+    `complete` is false).  `seconds`: the time after which it ends.  `stop_at_first`: end at the
+    first violation, the nearest one; otherwise all checks go on.  `progress` is called after each
+    level, and in a long one now and then.  `quiet`: returns True if an action alone shows that no
+    check of steps fails; then those are not evaluated (their witnesses are).  `stops`: exceptions
+    by which the system may stop in a state: that violates the checks with `stops`, and the other
+    states go on.
 
     A system with a compact form (`compact()`) is explored in that form.  A FrontierSystem (see
-    `frontier.py`) is expanded by whole levels; `jobs` are threads then.
+    `frontier.py`) is expanded by whole levels; `jobs` are threads then, and it has no `seconds`.
 
     Raises ValueError for impossible numbers and for two checks of one name, and the exceptions of
     the system or a check, with a note of the state.
@@ -240,16 +247,41 @@ def explore(
     singly = tuple(check for check in checks if isinstance(check, Check))
     if len(singly) < len(checks):
         raise ValueError("a FrontierCheck judges words; give a System of single states a Check")
-    manner = Manner(stop=stop_at_first, edges=keep_graph, limit=max_states)
+    manner = Manner(stop=stop_at_first, edges=keep_graph, limit=max_states, stops=stops)
     if hasattr(system, "compact"):
         compact = system.compact()
         opened: Opened[S, A] = Opened(compact)
         checked = tuple(opened.check(check) for check in singly)
         quiet_act = None if quiet is None else opened.quiet(quiet)
         numbers: _Explorer[int, int] = _Explorer(compact, checked, manner, jobs, quiet_act)
-        return opened.result(numbers.run(max_depth, progress))
+        return opened.result(numbers.run(max_depth, progress, seconds))
     explorer = _Explorer(cast("System[S, A]", system), singly, manner, jobs, quiet)
-    return explorer.run(max_depth, progress)
+    return explorer.run(max_depth, progress, seconds)
+
+
+class _Clock:
+    """The time of an exploration: when it must end, and when to tell how far it is."""
+
+    def __init__(
+        self, begun: float, seconds: float | None, progress: Callable[[Progress], None] | None
+    ) -> None:
+        self._begun = self._reported = begun
+        self._end = None if seconds is None else begun + seconds
+        self._progress = progress
+
+    def is_over(self) -> bool:
+        """Return True if the exploration must end."""
+        return self._end is not None and time.perf_counter() >= self._end
+
+    def is_due(self) -> bool:
+        """Return True if nothing was told for a while."""
+        return self._progress is not None and time.perf_counter() - self._reported >= _TELL_S
+
+    def tell(self, done: Progress) -> None:
+        """Tell the progress, with the time."""
+        if self._progress is not None:
+            self._reported = time.perf_counter()
+            self._progress(replace(done, seconds=self._reported - self._begun))
 
 
 class _Explorer(Generic[S, A]):
@@ -276,6 +308,8 @@ class _Explorer(Generic[S, A]):
         self.transitions = 0
         self.refused = False
         self.stopped = False
+        self.late = False
+        self.stuck = 0
         self.levels: list[int] = []
         self.frontier: list[S] = []
         self.edges: list[tuple[int, A, int]] = []
@@ -283,9 +317,13 @@ class _Explorer(Generic[S, A]):
         self.witnesses: dict[int, int] = {}
 
     def run(
-        self, max_depth: int | None, progress: Callable[[Progress], None] | None
+        self,
+        max_depth: int | None,
+        progress: Callable[[Progress], None] | None,
+        seconds: float | None,
     ) -> Exploration[S, A]:
         begun = time.perf_counter()
+        clock = _Clock(begun, seconds, progress)
         for state in self.system.initial():
             if self.manner.limit is not None and len(self.known) >= self.manner.limit:
                 self.refused = state not in self.known or self.refused
@@ -300,28 +338,32 @@ class _Explorer(Generic[S, A]):
             self.levels.append(len(frontier))
             expand = not self.refused and depth != max_depth
             complete = complete and expand
-            self._level(depth, frontier, expand=expand)
-            if progress is not None:
-                seconds = time.perf_counter() - begun
-                size = len(self.frontier)
-                progress(Progress(depth, len(self.known), self.transitions, size, seconds))
-            if self.stopped:
+            self._level(depth, frontier, clock, expand=expand)
+            clock.tell(self.progress(depth))
+            if self.stopped or self.late:
                 break
         if self.frontier:
             self.levels.append(len(self.frontier))
+        cut = self.refused or self.late or not complete
         return Exploration(
             states=len(self.known),
             transitions=self.transitions,
             levels=tuple(self.levels),
-            complete=complete and not self.refused and not self.stopped,
+            complete=not (cut or self.stopped or self.stuck),
             violations={self.checks[i].name: v for i, v in sorted(self.violations.items())},
             witnesses={self.checks[i].name: d for i, d in sorted(self.witnesses.items())},
             seconds=time.perf_counter() - begun,
             peak_bytes=peak_bytes(self.jobs if self.forked else 0),
             graph=Graph(list(self.known), self.edges, initial) if self.manner.edges else None,
+            stuck=self.stuck,
+            cut=cut,
         )
 
-    def _level(self, depth: int, frontier: list[S], *, expand: bool) -> None:
+    def progress(self, depth: int) -> Progress:
+        """Return the figures so far; the explorer's clock gives the time."""
+        return Progress(depth, len(self.known), self.transitions, len(self.frontier), 0)
+
+    def _level(self, depth: int, frontier: list[S], clock: _Clock, *, expand: bool) -> None:
         """Expand a level and file its results."""
         first = len(self.known) - len(frontier)
         states: dict[int, Violation[S, A]] = {}
@@ -337,6 +379,11 @@ class _Explorer(Generic[S, A]):
                 self.stopped = self.stopped or done.stopped
                 if self.manner.stop and states:
                     break
+                if clock.is_over():
+                    self.late = True
+                    break
+                if clock.is_due():
+                    clock.tell(self.progress(depth))
         for number, violation in (
             states if self.manner.stop and states else steps | states
         ).items():
@@ -397,6 +444,7 @@ class _Explorer(Generic[S, A]):
     def _count(self, done: Expanded[S, A], depth: int, first: int) -> None:
         self.transitions += done.transitions
         self.refused = self.refused or done.refused
+        self.stuck += done.stuck
         for position, action, state in done.fresh:
             self._file(first + position, self.labels.setdefault(action, len(self.labels)))
             self.frontier.append(state)

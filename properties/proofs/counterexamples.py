@@ -20,6 +20,7 @@ import z3
 from fencepost.model.classic.vocabulary import SELECTION, SUBSCRIPTION, Change, GroupState
 from fencepost.model.revision import Revision
 from fencepost.model.table.expr import Feature
+from fencepost.properties.checking.checking import stops_of
 from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, is_quiet
 from fencepost.properties.explorer.exploration import Check
 from fencepost.properties.explorer.explorer import explore
@@ -260,7 +261,12 @@ def reach(
         worlds = Worlds(revision, question.scope, judging.judge)
         check = Check(claim.id, step=_Broken(worlds, rule_id))
         exploration = explore(
-            worlds, [check], max_states=max_states, stop_at_first=True, quiet=is_quiet
+            worlds,
+            [check],
+            max_states=max_states,
+            stop_at_first=True,
+            quiet=is_quiet,
+            stops=stops_of(revision),
         )
         states += exploration.states
         violation = exploration.violations.get(claim.id)

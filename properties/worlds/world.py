@@ -137,7 +137,8 @@ class Outcomes:
     def view(self, group: Group | None, event: Event, outcome: Outcome) -> StepView:
         """Return a step as properties see it."""
         rules = tuple(self._rules[r] for r in outcome.rules)
-        return StepView(group, event, outcome.group, outcome.emissions, rules)
+        stored = self._keeps_generations
+        return StepView(group, event, outcome.group, outcome.emissions, rules, stored)
 
     def _made(self, before: Group | None, outcomes: Iterable[_Raw]) -> tuple[Transition, ...]:
         """Judge outcomes and give them canonical form, each once.  `before` has it already."""

@@ -19,7 +19,6 @@ from fencepost.model.revisions.base import KAFKA_4
 from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, is_quiet
 from fencepost.properties.checking.liveness import find_broken_promises
 from fencepost.properties.checking.row_properties import DEEP, LASTING_STATES, STATES
-from fencepost.properties.claims.invariants import STORED
 from fencepost.properties.claims.property_registry import PROPERTIES
 from fencepost.properties.diff.common_versions import spoken
 from fencepost.properties.diff.product import Lockstep, Parted, SharedAct, State
@@ -83,11 +82,6 @@ class EngineResult:
 # By properties alone.
 
 
-def _properties_of(scope: Scope) -> tuple[Property, ...]:
-    """Return the properties of a scope: stored data counts only where a failover reads it."""
-    return (*PROPERTIES.values(), *(STORED if scope.fails_over else ()))
-
-
 def by_exploration(revision: Revision, states: int = STATES) -> EngineResult:
     """Find the shortest run in all scopes that breaks a property, or else a promise."""
     best: tuple[int, str, Worlds, tuple[tuple[Act | None, World], ...]] | None = None
@@ -95,7 +89,7 @@ def by_exploration(revision: Revision, states: int = STATES) -> EngineResult:
     for named in MUTANT_SCOPES:
         if best is not None and best[0] <= 1:
             break
-        judging = Evaluator(_properties_of(named.scope), revision)
+        judging = Evaluator(PROPERTIES.values(), revision)
         worlds = Worlds(revision, named.scope, judging.judge)
         result = explore(
             worlds,
@@ -177,7 +171,7 @@ def _stages() -> Iterator[tuple[tuple[Property, ...], list[Scope]]]:
     scopes = [named.scope for named in MUTANT_SCOPES]
     failing = [scope for scope in scopes if scope.fails_over]
     for some in ([scope for scope in scopes if scope not in failing], failing):
-        yield tuple(p for p in _properties_of(some[0]) if p.kind is not PropertyKind.HISTORY), some
+        yield tuple(p for p in PROPERTIES.values() if p.kind is not PropertyKind.HISTORY), some
     yield tuple(p for p in PROPERTIES.values() if p.kind is PropertyKind.HISTORY), scopes[:_READ]
 
 
@@ -300,8 +294,9 @@ class Row:
     @property
     def missed(self) -> tuple[str, ...]:
         """Return the engines that must kill the mutant, ran, and did not."""
-        known = (*PROPERTIES.values(), *STORED)
-        broken = [property_ for property_ in known if property_.id in self.mutant.breaks]
+        broken = [
+            property_ for property_ in PROPERTIES.values() if property_.id in self.mutant.breaks
+        ]
         return tuple(
             engine
             for engine, claim in _CLAIMS.items()

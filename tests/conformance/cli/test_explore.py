@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import networkx as nx
 import pytest
 from support.places import ROOT
 
+from fencepost.conformance.cli import explore
 from fencepost.conformance.cli.cli import main
+from fencepost.properties.checking.checking import check_promises
+from fencepost.properties.checking.liveness import PROMISES
 from fencepost.properties.claims.property_registry import PROPERTIES
 from fencepost.properties.logic.logic import Engine
+from fencepost.properties.worlds.scope import PROMISE_SCOPES
 from fencepost.traces.files.trace_file import TraceFile
 
 
@@ -135,8 +141,55 @@ def test_a_check_that_holds_exits_0(run: Run) -> None:
 def test_the_matrix_names_every_property_and_who_checks_it(run: Run) -> None:
     rows = json.loads(run("properties", "--json").stdout)
 
-    assert [row["id"] for row in rows] == list(PROPERTIES)
+    assert [row["id"] for row in rows] == [*PROPERTIES, *(promise.id for promise in PROMISES)]
     assert "✓" in run("properties").stdout
+
+
+NOT_STORED = """from fencepost.model import KAFKA_4, Do, SetRule, derive
+RULE = KAFKA_4.rule("JOIN-STATIC-EMPTY-STABLE")
+STEPS = tuple(do for do in RULE.effect if do is not Do.PERSIST)
+LAZY = RULE.but(effect=STEPS, because="KAFKA-10284")
+FORGETS = derive(KAFKA_4, "forgets", "a restart isn't stored", (SetRule("JoinGroup", LAZY, "x"),))
+"""
+
+
+def test_what_is_not_stored_is_seen_where_the_coordinator_fails_over(
+    run: Run, tmp_path: Path
+) -> None:
+    path = tmp_path / "forgets.py"
+    path.write_text(NOT_STORED, encoding="utf-8")
+    result = run("check", f"{path}:FORGETS", "--question", "failover", "--question", "zombie")
+    assert result.exit_code == 1
+    assert "not safe: stable-is-stored (" in result.stdout
+    told = result.stdout.partition("\nstable-is-stored: violated\n")[2]
+    lines = told.partition("\n\n")[0].splitlines()
+    assert lines[1] == (
+        "  safety: the next coordinator knows another group, and live clients lose their ids"
+    )
+    assert lines[-1].endswith("[JOIN-STATIC-EMPTY-STABLE]")
+    alone = run(
+        "check", f"{path}:FORGETS", "--question", "zombie", "--property", "stable-is-stored"
+    )
+    assert alone.exit_code == 1
+    assert "never put to the test" in alone.stdout
+
+
+def test_a_property_of_endless_runs_has_its_id_everywhere(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = partial(check_promises, scopes=PROMISE_SCOPES[:1])
+    monkeypatch.setattr(explore, "check_promises", few)
+    settles = ("--property", "every-group-settles")
+    found = json.loads(run("check", "kafka-4", *settles, "--json").stdout)
+    assert found["promises"] == {"every-group-settles": "holds"}
+    assert (found["properties"], found["worlds"]) == ({}, [])
+    explained = run("explain", "every-group-settles")
+    assert explained.exit_code == 0
+    assert "endless run property" in explained.stdout
+    for refused in (("check", "kafka-4", "--question", "zombie"), ("explore",)):
+        result = run(*refused, *settles)
+        assert result.exit_code == 64
+        assert "every-group-settles" in result.stderr
 
 
 def test_a_property_is_explained(run: Run) -> None:
@@ -249,6 +302,54 @@ def test_a_property_that_is_asked_for_and_never_put_to_the_test_fails(
     explored = run("explore", "--revision", f"{path}:KAFKA_4", *asked, "--max-depth", "2")
     assert explored.exit_code == 1
     assert "not reached within these bounds: never-tested" in explored.stdout
+
+
+ANY_SESSION = """from fencepost.model import KAFKA_4, DropRule, derive
+DROPPED = DropRule("JoinGroup", "JOIN-SESSION-TIMEOUT-INVALID", "KIP-735")
+FREE = derive(KAFKA_4, "free", "any session timeout is taken", (DROPPED,))
+"""
+
+
+def test_a_check_that_a_limit_ends_says_what_was_explored_and_exits_2(
+    run: Run, tmp_path: Path
+) -> None:
+    path = tmp_path / "free.py"
+    path.write_text(ANY_SESSION, encoding="utf-8")
+    asked = ("check", f"{path}:FREE", "--question", "bad manners", "--property", "leader-is-member")
+    for limit in (("--max-states", "1500"), ("--minutes", "0.0001")):
+        result = run(*asked, *limit)
+        assert result.exit_code == 2
+        assert re.search(
+            r": nothing violated in the [\d,]+ states explored; not finished \(1 holds\)",
+            result.stdout,
+        )
+        assert "states, not finished" in result.stdout
+    found = json.loads(run(*asked, "--max-states", "1500", "--json").stdout)
+    assert (found["finished"], found["holds"], found["is_safe"]) == (False, False, False)
+    assert found["states"] == 1500
+    finished = run("check", "kafka-4", *asked[2:], "--max-states", "1000000", "--minutes", "90")
+    assert finished.exit_code == 0
+
+
+def test_what_was_violated_when_a_limit_ended_it_counts(run: Run) -> None:
+    asked = ("check", "comment-table-1", "--question", "two processes", "--max-states", "60")
+    result = run(*asked, "--json")
+    assert result.exit_code == 1
+    found = json.loads(result.stdout)
+    assert found["finished"] is False
+    assert found["verdict"].startswith("not safe: ")
+    assert found["verdict"].endswith(" in the 60 states explored; not finished")
+
+
+def test_a_search_that_takes_long_says_how_far_it_is(
+    monkeypatch: pytest.MonkeyPatch, run: Run
+) -> None:
+    monkeypatch.setattr(explore, "_TELL_S", 0.0)
+    told = run("check", "kafka-4", "--question", "operators").stderr.splitlines()
+    assert re.fullmatch(
+        r"operators: level \d+, [\d,]+ states, [\d,]+ transitions, [\d,]+ to go, \d+ s", told[0]
+    )
+    assert len(told) > 3
 
 
 def test_what_some_worlds_alone_never_test_is_named_and_is_no_failure(

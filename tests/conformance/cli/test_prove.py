@@ -177,6 +177,24 @@ def test_a_property_that_is_no_formula_is_refused_with_why(
     assert PROPERTIES["the-replaced-is-fenced"].not_by[Engine.PROOF] in said
 
 
+def test_it_ends_with_what_only_exploration_sees() -> None:
+    told = run().stdout.splitlines()[-1]
+    there = json.loads(run("--json").stdout)["only_elsewhere"]["exploration"]
+    assert told.startswith("only `fencepost check kafka-4` sees answers, deadlines, bytes, ")
+    assert f": {len(there)} more properties" in told
+    assert {"one-client-per-id", "every-group-settles"} <= set(there)
+    assert not {"stable-is-stored", "leader-is-member", "fenced-stays-fenced"} & set(there)
+
+
+def test_a_property_of_endless_runs_is_refused_with_who_checks_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["prove", "--property", "every-group-settles"])
+    assert ended.value.code == 64
+    assert "endless runs, which `fencepost check` looks for" in capsys.readouterr().err
+
+
 def test_a_name_is_printed_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     named = replace(KAFKA_4, name="mine.py:NEW", ancestors=("kafka-4",))
     monkeypatch.setattr(cli_prove, "find_revision", lambda _: named)

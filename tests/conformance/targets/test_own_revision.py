@@ -214,10 +214,67 @@ def test_a_revision_that_stops_midway_says_where(
         raise TableError("Heartbeat: no rule")
     with pytest.raises(TableError), stops_reported("kafka-4"):
         raise TableError("ours")
-    assert run("check", mine, "--question", "zombie") == USAGE
-    told = capsys.readouterr().err
-    assert "stops there (session timeout: no rule for state Empty" in told or stops in told
-    assert "Traceback" not in told
+    assert run("check", mine, "--question", "zombie") == 1
+    told = capsys.readouterr()
+    assert (
+        "\nevery-event-is-decided: violated\n  the machine stops here: session timeout: no rule"
+        in told.out
+    )
+    assert "safety: a client waits for an answer that never comes" in told.out
+    assert "[SYNC-PHASE-EXPIRED]" in told.out
+    assert "Traceback" not in told.err
+    one = ("--property", "seats-stay")
+    assert run("check", mine, "--question", "zombie", *one) == 1
+    assert "not safe: every-event-is-decided" in capsys.readouterr().out
+    assert run("check", "kafka-4", "--question", "zombie", *one) == 0
+    assert "every-event-is-decided" not in capsys.readouterr().out
+    assert run("explore", "--revision", mine, "--json") == 1
+    explored = json.loads(capsys.readouterr().out)
+    assert explored["properties"]["every-event-is-decided"] == "violated"
+    assert explored["stuck"] > 0
+
+
+TWICE = """from fencepost.model import KAFKA_4, Do, DropRule, Echo, Error, Inst, Mid, Rule
+from fencepost.model import SetRule, derive, when
+STATES = ("PREPARING", "COMPLETING", "STABLE", "STABLE-SELECTION")
+AGAIN = Rule(
+    "JOIN-STATIC-EMPTY-MAPPED",
+    when(mid=Mid.EMPTY, inst=Inst.OTHER),
+    (Do.HAND_OUT_PENDING,),
+    Error.MEMBER_ID_REQUIRED,
+    echo=Echo.NEW,
+    source="an idea",
+    because="a process that restarts is told its id first",
+)
+OTHERS = KAFKA_4.rule("JOIN-PENDING-INSTANCE").but(guard=when(mid=Mid.PENDING, inst=Inst.UNMAPPED))
+TAKES_OVER = Rule(
+    "JOIN-PENDING-MAPPED",
+    when(mid=Mid.PENDING, inst=Inst.OTHER),
+    (Do.REPLACE_HOLDER_AS_SENT, Do.REBALANCE, Do.PARK_JOIN),
+    source="an idea",
+    because="it takes over, and its pending id is never used up",
+)
+RULES = (AGAIN, OTHERS, TAKES_OVER)
+MINE = derive(
+    KAFKA_4,
+    "mine",
+    "mine",
+    (
+        *(SetRule("JoinGroup", rule, "an idea") for rule in RULES),
+        *(DropRule("JoinGroup", f"JOIN-STATIC-EMPTY-{state}", "an idea") for state in STATES),
+    ),
+)
+"""
+
+
+def test_a_bad_state_is_shown_with_its_run_though_the_machine_stops_there(
+    write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine = f"{write(TWICE)}:MINE"
+    assert run("check", mine, "--question", "two processes") == 1
+    told = capsys.readouterr().out
+    found = told.partition("\npending-is-no-member: violated\n")[2].partition("\n\n")[0]
+    assert "[JOIN-PENDING" in found
 
 
 @pytest.mark.slow

@@ -21,14 +21,13 @@ from fencepost.properties.checking.row_properties import (
     uncovered_rows,
     without_rebalance,
 )
-from fencepost.properties.claims.invariants import STORED
 from fencepost.properties.claims.property_registry import PROPERTIES
 
 HEARTBEATS, JOINS = KAFKA_4.tables["Heartbeat"], KAFKA_4.tables["JoinGroup"]
 
 
 def test_what_is_known_is_of_rules_and_properties_that_there_are() -> None:
-    named = PROPERTIES.keys() | {one.id for one in (*STORED, *PROMISES)} | {"", BREAKS_DOWN}
+    named = PROPERTIES.keys() | {one.id for one in PROMISES} | {"", BREAKS_DOWN}
     for found in known_rows().values():
         assert set(found.values()) <= named
     assert known_rows()["kafka-4"].keys() <= RULES.keys()

@@ -35,6 +35,7 @@ from fencepost.model.work import Emission, Incoming, Timer
 from fencepost.properties.checking.checking import PropertyStatus, check_revision
 from fencepost.properties.checking.evaluator import Evaluator, is_quiet
 from fencepost.properties.claims.property_registry import PROPERTIES
+from fencepost.properties.claims.world_properties import DECIDED
 from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.logic.classic_signature import (
     FAILOVER,
@@ -57,7 +58,7 @@ from fencepost.properties.worlds.world_client import OFFERS
 
 EXPLORED = [p for p in PROPERTIES.values() if Engine.EXPLORATION in p.engines]
 FORMULAS = [p for p in PROPERTIES.values() if p.formula is not None]
-FUNCTIONS = [p for p in EXPLORED if p.holds is not None and p.kind is not PropertyKind.HISTORY]
+FUNCTIONS = [p for p in EXPLORED if p.holds is not None and p is not DECIDED]
 IDS = ("x", "y", "z")
 INSTANCES = ("A", "B")
 EVENTS = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.systems import Cell, Grid
+from support.systems import Cell, Grid, Raising
 
 from benchmarks.kip345_invariants import invariants
 from benchmarks.kip345_small import CONFIGURATIONS, Fault, SmallSystem
@@ -170,6 +170,35 @@ def test_progress_is_told_level_by_level() -> None:
     assert [p.frontier for p in told] == [2, 3, 2, 1, 0]
     assert told[-1].states == result.states
     assert told[-1].transitions == result.transitions
+
+
+@JOBS
+def test_a_state_in_which_the_system_stops_is_a_violation_and_the_others_go_on(jobs: int) -> None:
+    where = (37, 37)
+    stops: Check[Cell, str] = Check("stops", stops=True)
+    raising = Raising(BIG, where, ZeroDivisionError("oh\nand more"))
+    checks = [stops, at((70, 2))]
+    result = explore(raising, checks, jobs=jobs, stops=(ZeroDivisionError,))
+    assert result.violations["stops"].sentence == "the machine stops here: oh"
+    assert result.violations["stops"].trace[-1][1] == where
+    assert result.violations["stops"].depth == sum(where)
+    assert result.violations["cell"].trace == explore(Grid(BIG), checks).violations["cell"].trace
+    assert (result.stuck, result.cut, result.complete) == (1, False, False)
+    first = explore(raising, checks, jobs=jobs, stops=(ZeroDivisionError,), stop_at_first=True)
+    assert list(first.violations) == ["cell"]
+    both = explore(raising, [stops], jobs=jobs, stops=(ZeroDivisionError,), stop_at_first=True)
+    assert both.violations["stops"].depth == sum(where)
+    assert both.states < result.states
+
+
+@JOBS
+def test_time_that_is_up_ends_it_within_a_level(jobs: int) -> None:
+    result = explore(Grid(BIG), [at((0, 0))], jobs=jobs, seconds=0)
+    assert result.cut
+    assert not result.complete
+    assert result.levels == (1, 2)
+    assert "cell" in result.violations
+    assert not explore(Grid(3), seconds=1e6).cut
 
 
 @pytest.mark.parametrize(

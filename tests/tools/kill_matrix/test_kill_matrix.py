@@ -14,7 +14,6 @@ import pytest
 
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.properties.checking.liveness import PROMISES, find_broken_promises
-from fencepost.properties.claims.invariants import STORED
 from fencepost.properties.claims.property_registry import PROPERTIES
 from fencepost.properties.mutants.mutants import MUTANTS, find_mutant
 from fencepost.properties.worlds.scope import ENDING_SCOPES, MUTANT_SCOPES
@@ -82,7 +81,7 @@ def test_shrunk_walks_are_nearly_as_short_as_can_be() -> None:
 
 def test_what_mutants_break_are_properties_and_some_engine_sees_it() -> None:
     for mutant in MUTANTS.values():
-        assert set(mutant.breaks) <= PROPERTIES.keys() | {one.id for one in (*STORED, *PROMISES)}
+        assert set(mutant.breaks) <= PROPERTIES.keys() | {one.id for one in PROMISES}
         assert bool(mutant.breaks) is (mutant.name in _killed(*BY_PROPERTIES)), mutant.name
 
 
