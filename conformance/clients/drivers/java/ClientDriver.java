@@ -41,8 +41,7 @@ public final class ClientDriver {
     private static final PrintStream OUT = System.out;
     private static final Map<String, String> ASSIGNORS = new LinkedHashMap<>();
 
-    private static final Class<?> GROUP_METADATA =
-            typeOf("org.apache.kafka.clients.consumer.ConsumerGroupMetadata"); // since 2.5
+    private static final Class<?> GROUP_METADATA = groupMetadata();
     private static final int TRANSACTION_MS = 5000;
 
     static {
@@ -54,16 +53,19 @@ public final class ClientDriver {
 
     private static void putAssignor(String name, String type) {
         String full = "org.apache.kafka.clients.consumer." + type;
-        if (typeOf(full) != null) {
+        try {
+            Class.forName(full);
             ASSIGNORS.put(name, full);
+        } catch (ClassNotFoundException error) {
+            // this release has no such assignor
         }
     }
 
-    /** Returns a class, or null where this release has none. */
-    private static Class<?> typeOf(String name) {
+    /** Returns the type of a consumer's group metadata, or null before 2.5. */
+    private static Class<?> groupMetadata() {
         try {
-            return Class.forName(name);
-        } catch (ClassNotFoundException error) {
+            return KafkaConsumer.class.getMethod("groupMetadata").getReturnType();
+        } catch (NoSuchMethodException error) {
             return null;
         }
     }
