@@ -171,8 +171,8 @@ class TransactionCoordinator:
             deliver(*self._groups.refusal(send, message, code))
             return
         self._add(producer, group)
-        held = producer.offsets.setdefault(group, {})
         for offset in self._groups.ask_without_storing(send, message, deliver, node):
+            held = producer.offsets.setdefault(group, {})
             held[offset.topic, offset.partition] = offset
 
     def _stable(self, message: OffsetFetchRequest, body: Json) -> Json:

@@ -154,6 +154,15 @@ async def test_a_member_is_held_to_its_generation(
         assert await producer.send(5, **{**joined, **wrong}) == code
 
 
+async def test_a_transaction_without_offsets_makes_no_group(broker: ApplicationBroker) -> None:
+    async with client(broker) as one:
+        producer = Producer(one)
+        await producer.begin()
+        assert await producer.send(5, generationId=1, memberId="gone") == GENERATION
+        assert await producer.end(committed=True) == 0
+        assert (await one.ask("ListGroups", 4, {"statesFilter": []}))["groups"] == []
+
+
 async def test_offsets_need_a_transaction_of_the_present_producer(
     broker: ApplicationBroker,
 ) -> None:
