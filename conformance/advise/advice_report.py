@@ -133,6 +133,14 @@ def _choice(advice: Advice, log: LogFacts | None) -> Iterator[str]:
             f"Choose static ones only if rebalances hurt more than partitions that wait: {rates} "
             "rebalances a week."
         )
+    cheapest = advice.best_of(is_static=True)
+    is_shorter = cheapest is not None and cheapest.session_s < other.session_s
+    if other.is_static and cheapest is not None and is_shorter and cheapest.lost_s < other.lost_s:
+        yield (
+            f"With static ones and a shorter session it is less ({_sum(cheapest.lost_s)} with "
+            f"{setting_words(cheapest)}), but then sessions end before restarts do, and static "
+            "membership saves fewer rebalances, or none."
+        )
 
 
 def _alternative(advice: Advice, log: LogFacts | None) -> SettingCost | None:
@@ -664,7 +672,7 @@ def print_advice(
             say(line)
     say("")
     say("In a week, in partition-seconds:")
-    console.print(_forms(advice, inputs))
+    console.print(_forms(advice, inputs, log))
     say("")
     say(
         "The curve: the part of restarts that outlive a session, which begins up to a heartbeat "
@@ -713,9 +721,12 @@ def _table(*columns: str) -> Table:
     return table
 
 
-def _forms(advice: Advice, inputs: Sequence[str]) -> Table:
+def _forms(advice: Advice, inputs: Sequence[str], log: LogFacts | None) -> Table:
     table = _table("", "session", "rebalances", "new owners", "not consumed", "and warming up")
     rows = [("advised", advice.advised), *(("", each) for each in advice.best[1:])]
+    other = _alternative(advice, log)
+    if other is not None and all(setting_words(other) != setting_words(each) for _, each in rows):
+        rows.append(("the other choice", other))
     for name, each in [*rows, (before_words(inputs), advice.today)]:
         week = each.week
         table.add_row(

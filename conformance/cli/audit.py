@@ -72,8 +72,7 @@ _Log = TypeVar("_Log", RequestLog, ServerLog)
     default=(VIOLATIONS,),
     show_default=True,
     help="Exit code 1 also where a client has a problem, or where static membership or another "
-    "setting would have avoided a rebalance; then 2 where a group is of another protocol, and so "
-    "not judged.  May be repeated.",
+    "setting would have avoided a rebalance.  May be repeated.",
 )
 @output_option(
     "Write the figures to watch there; as OpenMetrics if the name ends with .om.",
@@ -137,9 +136,8 @@ def audit_command(
     if AVOIDABLE in fail_on and run.report.avoidable:
         return 1
     code = EXITS.get(run.outcome, 0)
-    is_more = not {PROBLEMS, AVOIDABLE}.isdisjoint(fail_on)
-    if not code and run.other_groups and (is_more or not run.groups):
-        return EXITS[UNKNOWN]  # what was not read may have a problem
+    if not code and run.other_groups:
+        return EXITS[UNKNOWN]  # what was not judged may have a problem
     return code
 
 

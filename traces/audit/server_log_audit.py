@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
@@ -18,6 +19,7 @@ from fencepost.traces.logs.request_log import is_included
 from fencepost.traces.logs.server_log import (
     UNREAD,
     CoordinatorEvent,
+    FencedLines,
     ServerLog,
     UnreadLines,
     coordinator_number,
@@ -38,13 +40,16 @@ UNJUDGED = "unjudged"
 def not_covered(report: OperatorReport) -> tuple[str, ...]:
     """Return the subjects that only a request log of the same time covers."""
     expirations = report.expirations.rows
-    alive = any(row.instance_id is None for row in expirations)
+    alive = any(row.instance_id is None and row.lived is None for row in expirations)
+    is_guess = any(row.is_guess for row in expirations)
+    is_guess = is_guess or any(row.is_guess for row in report.restarts.rows)
     kept = (report.restarts.rows, report.loops.rows, report.static_leaves.rows, expirations)
     has_host = any(row.process is not None and row.process.host for rows in kept for row in rows)
     is_again = report.causes[Cause.MEMBER_REJOIN] > 0
     subjects = (
         (True, "whether the broker's answers are right"),
         (alive, "whether the process of a dynamic member was alive when it expired"),
+        (is_guess, "which process came back, where several have one client id"),
         (not has_host, "on which hosts processes run"),
         (True, "how near members came to their session timeouts"),
         (is_again, "what was other when a member joined again"),
@@ -61,13 +66,26 @@ class UnreadGroupLines(Document, frozen=True):
     example: str
 
 
+class OtherFencing(Document, frozen=True):
+    """Lines about fenced members of a group that is not judged: words, number, place, time."""
+
+    group: str
+    says: str
+    lines: Count
+    members: tuple[str, ...]
+    first: str
+    from_ms: int | None
+    until_ms: int | None
+
+
 class ServerLogDocument(Document, frozen=True, kw_only=True):
     """The result of an audit of `server.log`.
 
     `events`: number of lines; `own_groups`: groups of fencepost itself, which are left out;
     `unplaced_fencings`: fenced requests of members whose group the log does not show; `not_shown`:
     facts that only a request log can show; `unread`: lines that the figures lack; `other_groups`:
-    groups that are not judged, by their protocol.
+    groups that are not judged, by their protocol; `other_fenced`: what the log says of fenced
+    members of these.
     """
 
     format: Literal["fencepost-server-log-audit"] = FORMAT
@@ -82,6 +100,7 @@ class ServerLogDocument(Document, frozen=True, kw_only=True):
     operator: dict[str, Any]
     unread: tuple[UnreadGroupLines, ...] = ()
     other_groups: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
+    other_fenced: tuple[OtherFencing, ...] = ()
 
 
 SCHEMA = DocumentSchema(
@@ -99,7 +118,7 @@ class ServerLogRun:
     `skipped`: lines that were passed over, by reason, with the place of the first; `lines`: all;
     `events`: those that were read; `lost`: fencings of members whose group the log doesn't name;
     `unread`: lines about groups that were not understood; `other_groups`: the protocol of groups
-    that are not classic, by name.
+    that are not classic, by name; `fenced`: lines about fenced members of these.
     """
 
     files: tuple[str, ...]
@@ -112,6 +131,7 @@ class ServerLogRun:
     lost: int
     unread: tuple[UnreadLines, ...] = ()
     other_groups: dict[str, str] = field(default_factory=dict)
+    fenced: tuple[FencedLines, ...] = ()
 
     @property
     def outcome(self) -> str:
@@ -139,6 +159,18 @@ class ServerLogRun:
                 for each in self.unread
             ),
             other_groups=by_protocol(self.other_groups),
+            other_fenced=tuple(
+                OtherFencing(
+                    each.group,
+                    each.says,
+                    each.lines,
+                    tuple(each.members),
+                    each.first,
+                    each.from_ms,
+                    each.until_ms,
+                )
+                for each in self.fenced
+            ),
         )
 
 
@@ -176,6 +208,15 @@ UNSEEN_NEW = UNSEEN | {"fenced"}
 _LOADS = frozenset({MessageKind.LOADED, MessageKind.MEMBER_LOADED, MessageKind.PARTITION_LOADED})
 _OF_PARTITIONS = frozenset({MessageKind.PARTITION_LOADED, MessageKind.PARTITION_UNLOADED})
 _UNLOADS = frozenset({MessageKind.UNLOADED, MessageKind.PARTITION_UNLOADED})
+_OF_NO_MEMBER = frozenset({MessageKind.ENDED, MessageKind.OFFSETS_DELETED})
+_MOST_DELETIONS = 1000
+
+
+def _deletes(deletion: CoordinatorEvent, group: str) -> bool:
+    """Return True if a message tells that a group, or some of its offsets, was deleted."""
+    if deletion.group:
+        return deletion.group == group
+    return f", {group}, " in f", {deletion.fields['groups']}, "
 
 
 def _writer(event: CoordinatorEvent) -> tuple[str, str]:
@@ -205,6 +246,8 @@ class ServerGroups:
         self._partition_of: dict[str, str] = {}
         self._homes: dict[tuple[str, str], tuple[int, tuple[str, str]]] = {}
         """Time and broker of the last load of a group, or of a partition."""
+        self._deletions: deque[CoordinatorEvent] = deque(maxlen=_MOST_DELETIONS)
+        """The last deletions: the first other line about a group may come after its own."""
         self.own: set[str] = set()
         self.lost = 0
 
@@ -218,8 +261,8 @@ class ServerGroups:
             if event.kind is MessageKind.PARTITION_LOADED:
                 self._homes["", partition] = event.at_ms, _writer(event)
             if event.kind is MessageKind.DELETED:
-                listed = f", {event.fields['groups']}, "
-                for name in sorted(name for name in self.analyses if f", {name}, " in listed):
+                self._deletions.append(event)
+                for name in sorted(name for name in self.analyses if _deletes(event, name)):
                     self._analyse(name, event)
             if event.kind in _OF_PARTITIONS:
                 for name in sorted(self._partitions.get(partition, ())):
@@ -230,11 +273,15 @@ class ServerGroups:
                 self.own.add(group)
             return
         analysis = self.analyses.get(group)
-        if analysis is None and event.kind is MessageKind.ENDED:
+        if analysis is None and event.kind in _OF_NO_MEMBER:
+            if event.kind is MessageKind.OFFSETS_DELETED:
+                self._deletions.append(event)
             return  # the log shows nothing else of it
         if analysis is None:
             analysis = GroupAnalysis(group, self._report.add, hears=False, since_ms=since_ms)
             self.analyses[group], self._readers[group] = analysis, ServerEvents()
+            for deletion in (each for each in self._deletions if _deletes(each, group)):
+                self._analyse(group, deletion)
         if partition:
             self._partitions.setdefault(partition, set()).add(group)
             self._partition_of[group] = partition
@@ -310,6 +357,9 @@ def audit_server_log(
         groups.take(event)
     groups.end(report.until_ms or 0)
     report.groups, report.storage = len(groups.analyses), log.storage
+    if log.others_from_ms is not None and log.others_until_ms is not None:
+        report.from_ms = min(report.from_ms or log.others_from_ms, log.others_from_ms)
+        report.until_ms = max(report.until_ms or log.others_until_ms, log.others_until_ms)
     skipped = log.skipped
     return ServerLogRun(
         log.files,
@@ -322,4 +372,5 @@ def audit_server_log(
         groups.lost,
         log.unread,
         {name: protocol for name, protocol in log.other_groups.items() if is_included(name, only)},
+        tuple(each for each in log.fenced if is_included(each.group, only)),
     )

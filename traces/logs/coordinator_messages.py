@@ -42,6 +42,7 @@ class MessageKind(Enum):
     UNLOADED = "a group went to another coordinator"
     PARTITION_LOADED = "a coordinator read a partition of groups"
     DELETED = "groups were deleted"
+    OFFSETS_DELETED = "offsets of a group were deleted"
     ENDED = "a group without members and offsets was removed"
     PARTITION_UNLOADED = "a coordinator resigned from a partition of groups"
 
@@ -65,6 +66,7 @@ class Message:
 
 
 _NAME, _SOME, _MUCH = ".{1,400}?", ".{0,400}?", ".{0,2000}?"
+_LIST = ".{0,30000}?"
 """Parts of a message; without bounds a long line of garbage takes hours."""
 _GROUP = rf"(?P<group>{_NAME})"
 _ANY_STATE = r"in (?:(?P<state>\w+) state|state (?P<state2>\w+))"
@@ -309,8 +311,16 @@ _PATTERNS: tuple[tuple[MessageKind, str, str], ...] = (
         MessageKind.DELETED,
         "The following groups were deleted",
         (
-            rf"The following groups were deleted: (?P<groups>{_MUCH})\. A total of "
+            rf"The following groups were deleted: (?P<groups>{_LIST})\. A total of "
             r"(?P<offsets>\d+) offsets were removed"
+        ),
+    ),
+    (
+        MessageKind.OFFSETS_DELETED,
+        "The following offsets of the group",
+        (
+            rf"The following offsets of the group {_GROUP} were deleted: "
+            rf"(?:{_LIST}A total of (?P<offsets>\d+) ?offsets were removed)?"
         ),
     ),
     (
@@ -419,7 +429,6 @@ PASSED: tuple[tuple[str, str], ...] = (
     # Deletion
     ("marked for deletion", DELETED),
     # Offsets, and their partitions
-    ("The following offsets of the group", OFFSETS),
     ("ffset commit", OFFSETS),
     ("OffsetCommit", OFFSETS),
     ("ransactional offset", OFFSETS),

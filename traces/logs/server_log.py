@@ -123,6 +123,28 @@ class StorageLines:
     lines: int = 0
 
 
+@dataclass(slots=True)
+class FencedLines:
+    """Lines about fenced members of a group that is not classic, for one reason.
+
+    `says`: their words; `first`: place of the first; `lines`: their number, from `from_ms` to
+    `until_ms`; `members`: ids of the members, the first of many.
+    """
+
+    group: str
+    says: str
+    first: str
+    from_ms: int | None
+    until_ms: int | None
+    lines: int = 0
+    members: dict[str, None] = field(default_factory=dict)
+
+
+_FENCED = re.compile(
+    r"\b[Mm]ember (?P<member>\S+) (?P<says>fenced from the (?:\w+ )?group because "
+    r".{1,200}?)(?:\.?\s*$|\.?[\s\"'`|]+\(|\.[\s\"'`|]|\.?\\)"
+)
+_MOST_FENCED, _MOST_MEMBERS = 1_000, 20
 _OFFSETS = "__consumer_offsets"
 _OFFSETS_BYTES = _OFFSETS.encode()
 _TROUBLE = re.compile(r"\b(?:WARN|ERROR|FATAL)\b|\bShrinking ISR\b|Exception\b")
@@ -170,6 +192,11 @@ class ServerLog(LogFiles[CoordinatorEvent]):
         self._storage: dict[str, StorageLines] = {}
         """By the text without its numbers."""
         self._storage_ms: int | None = None
+        self._fenced: dict[tuple[str, str], FencedLines] = {}
+        """By group, and the words without their numbers."""
+        self.others_from_ms: int | None = None
+        self.others_until_ms: int | None = None
+        """The times of the first and of the last line about a group that is not classic."""
         super().__init__(paths, dates=dates, skew=skew, line_limit=line_limit, progress=progress)
 
     @property
@@ -186,6 +213,11 @@ class ServerLog(LogFiles[CoordinatorEvent]):
     def storage(self) -> tuple[StorageLines, ...]:
         """The trouble with partitions of __consumer_offsets, in which groups are stored."""
         return tuple(self._storage.values())
+
+    @property
+    def fenced(self) -> tuple[FencedLines, ...]:
+        """The lines about fenced members of groups that are not classic, the most first."""
+        return tuple(sorted(self._fenced.values(), key=lambda each: (-each.lines, each.group)))
 
     def of_line(
         self, broker: str, source: str, number: int, line: bytes, skew: int
@@ -295,8 +327,34 @@ class ServerLog(LogFiles[CoordinatorEvent]):
         other = other_protocol(text)
         if other is not None:
             self.note_other(*other)
+            if where[2]:  # a survey reads the first lines twice
+                self._note_line(where, other[0], text, at, skew)
             return OTHER_PROTOCOL
         return UNREAD if is_about_group(text) else OTHER_LINE
+
+    def _note_line(
+        self, where: tuple[str, str, int], group: str, text: str, at: object, skew: int
+    ) -> None:
+        """Note the time of a line about a group that is not classic, and who was fenced."""
+        at_ms = self.dates.around(text[: max(text.find("[Group"), 0)][-_HEAD:])
+        at_ms = self.dates.at(at) if at_ms is None else at_ms
+        if at_ms is not None:
+            at_ms -= skew
+            self.others_from_ms = min(self.others_from_ms or at_ms, at_ms)
+            self.others_until_ms = max(self.others_until_ms or at_ms, at_ms)
+        match = _FENCED.search(text)
+        if match is None:
+            return
+        key = group, re.sub(r"\d+", "", match["says"])
+        if key not in self._fenced and len(self._fenced) < _MOST_FENCED:
+            place = f"{where[1]}:{where[2]}"
+            self._fenced[key] = FencedLines(group, match["says"], place, at_ms, at_ms)
+        if (kept := self._fenced.get(key)) is not None:
+            kept.lines += 1
+            kept.from_ms = kept.from_ms if at_ms is None else min(kept.from_ms or at_ms, at_ms)
+            kept.until_ms = kept.until_ms if at_ms is None else max(kept.until_ms or at_ms, at_ms)
+            if len(kept.members) < _MOST_MEMBERS:
+                kept.members[match["member"]] = None
 
     def at_ms(self, item: CoordinatorEvent) -> int:
         """Return when the line was written."""

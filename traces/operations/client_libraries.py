@@ -22,7 +22,8 @@ class ClientLibrary:
     `client_ids`: a pattern of those that it has where none is set.  `has_static`: it has static
     members.  `strategy`, `session_ms`: where nothing is set.  `session`, `heartbeat`, `instance`:
     names of its settings; `assignors`: the line that sets them, by strategy; `own_assignor`: the
-    name of one that no other library has; `keeps`: why its strategy can't be changed, "" if it can.
+    name of one that no other library has; `keeps`: why its strategy can't be changed, "" if it can;
+    `beats`: the sentence about what keeps it from sending heartbeats, "" if nothing special does.
     """
 
     name: str
@@ -39,6 +40,12 @@ class ClientLibrary:
         "doesn't offer an eager and a cooperative assignor together, so no rolling restart leads "
         "from one to the other"
     )
+    beats: str = ""
+
+    @property
+    def session_name(self) -> str:
+        """The name of its setting for the session timeout."""
+        return re.split(r"[ =:(]", self.session)[0]
 
 
 _PACKAGE = "org.apache.kafka.clients.consumer."
@@ -86,6 +93,11 @@ KAFKAJS = ClientLibrary(
     session="sessionTimeout: {}",
     heartbeat="heartbeatInterval: {}",
     own_assignor="RoundRobinAssigner",
+    beats=(
+        "KafkaJS sends heartbeats between messages only (heartbeatInterval is the least time "
+        "between two): a handler that takes longer than sessionTimeout silences it. See how long "
+        "eachMessage or eachBatch takes at these times, and call heartbeat() in it."
+    ),
 )
 KAFKA_GO = ClientLibrary(
     "kafka-go",

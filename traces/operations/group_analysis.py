@@ -27,6 +27,7 @@ from fencepost.traces.operations.group_events import (
     NameExpired,
     NameReturned,
     NameUsed,
+    OffsetsDeleted,
     Prepared,
     Removed,
     Sender,
@@ -34,7 +35,7 @@ from fencepost.traces.operations.group_events import (
     Unloaded,
 )
 from fencepost.traces.operations.group_kind import KnownKind
-from fencepost.traces.operations.interruptions import EmptyTimes, Failovers
+from fencepost.traces.operations.interruptions import EmptyTimes, Failovers, RemovedOffsets
 from fencepost.traces.operations.loops import Loops
 from fencepost.traces.operations.operator_rows import (
     NOT_POLLED,
@@ -121,8 +122,10 @@ class GroupAnalysis:
         self._loops = Loops(self.group, self._emit)
         row = (self.group, self._matcher, self._add_rebalance, self._on_rebalance)
         self._rebalances = Rebalances(*row)
-        self._returns = Returns(self.group, self._emit, self._matcher, hears=self._hears)
+        evidence = (self._matcher, self._rebalances.stayed_after)
+        self._returns = Returns(self.group, self._emit, *evidence, hears=self._hears)
         self._empty = EmptyTimes(self.group, self._emit)
+        self._removed_offsets = RemovedOffsets(self.group, self._emit)
         self._failovers = Failovers(self.group, self._emit)
         self._began_ms: int | None = None
         self._place = ""
@@ -167,6 +170,7 @@ class GroupAnalysis:
             case Joined():
                 self._joined(event)
             case Named():
+                self._rebalances.names_joins |= not self._hears
                 self._note_kind(event.process)
                 self._pending.add(event)
             case NameUsed():
@@ -198,7 +202,10 @@ class GroupAnalysis:
                 self._emptied(event)
             case Deleted():
                 self._empty.delete(event.at_ms, event.place)
+                self._removed_offsets.add(event)
                 self._clear()
+            case OffsetsDeleted():
+                self._removed_offsets.add(event)
             case Loaded():
                 self._load(event)
             case MemberLoaded():
@@ -257,6 +264,7 @@ class GroupAnalysis:
         self._loops.close()
         self._returns.purge(None)
         self._failovers.end()
+        self._removed_offsets.end(None)
         self._deployments.close(now_ms)
         row = (self.group, static, dynamic, since_ms, *settings, self._kind.kind, self._empty.open)
         of_clients = self._kind.library, self._roster.size.most
@@ -352,7 +360,7 @@ class GroupAnalysis:
         """
         self._pending.use(event.member_id)
         self._note_kind(event.sender.process)
-        self._empty.end(event.at_ms)
+        self._note_use(event.at_ms)
         known = self._roster.members.get(event.member_id)
         if known is not None:
             return known
@@ -379,6 +387,11 @@ class GroupAnalysis:
         self._note_came(came)
         return member
 
+    def _note_use(self, at_ms: int) -> None:
+        """Note that the group has a member, or gets one."""
+        self._empty.end(at_ms)
+        self._removed_offsets.end(at_ms)
+
     def _note_came(self, came: Arrival) -> None:
         self._matcher.add_arrival(came)
         self._returns.note_arrival(came)
@@ -397,7 +410,7 @@ class GroupAnalysis:
             event.sender.process, " ".join(row["name"] for row in event.protocols)
         )
         round_ = self._round(event)
-        self._empty.end(event.at_ms)
+        self._note_use(event.at_ms)
         fresh = not sent_id or sent_id in self._pending
         self._pending.use(sent_id)
         known = self._roster.members.get(member_id)
@@ -539,7 +552,7 @@ class GroupAnalysis:
     def _prepared(self, event: Prepared) -> None:
         if event.generation == 0:
             self._roster.complete, self._start.at_ms = True, None
-        self._empty.end(event.at_ms)
+        self._note_use(event.at_ms)
         self._assigned = None
         if event.process is not None:
             self._note_kind(event.process)
@@ -547,6 +560,8 @@ class GroupAnalysis:
             if known is None and event.cause is Cause.NEW_MEMBER:
                 row = (event.at_ms, event.done_ms, event.place, event.member_id, event.instance_id)
                 self._came(Joined(*row, Sender(event.process)))
+            if event.lived:
+                self._matcher.note_lived(event.member_id)
         self._rebalances.note_stated(event)
 
     def _begun(self, event: Begun) -> None:
@@ -554,8 +569,9 @@ class GroupAnalysis:
             row = (named.at_ms, named.done_ms, named.place, named.member_id, None)
             self._came(Joined(*row, Sender(named.process)))
         self._purge(event.done_ms)
-        self._empty.end(event.at_ms)
+        self._note_use(event.at_ms)
         before, known = self._size()
+        self._rebalances.names_joins |= event.names_all
         begun = (event.generation, event.done_ms, event.place, before)
         round_ = self._rebalances.begin(*begun, known=known, is_new=True)
         self._count = round_.listed = event.members
@@ -607,7 +623,10 @@ class GroupAnalysis:
             first = self._unseen.pop(0)
             row = (first.at_ms, first.done_ms, first.place, member_id, None)
             return self._came(Joined(*row, Sender(process)), is_new=False)
-        back = () if instance_id is not None else self._came_back(process, event.at_ms)
+        back: tuple[int, ...] = ()
+        if instance_id is None and self._roster.complete and self._count is None:
+            of_log = (event.at_ms, self._rebalances.unnamed)
+            back = self._matcher.unnamed_returns(process, *of_log)
         if back:
             row = (back[-1], back[-1], event.place, member_id, None)
             member = self._came(Joined(*row, Sender(process)))
@@ -617,21 +636,6 @@ class GroupAnalysis:
         member = LogMember(*known, begins=False, heard_ms=event.at_ms, place=event.place)
         self._roster.add(member)
         return member
-
-    def _came_back(self, process: Process, now_ms: int) -> tuple[int, ...]:
-        """Return the times when a process that goes may have come back without its name.
-
-        It left before, as the only one with its client id, and the group began in the log.  The
-        last time counts: then it was away for that long at most.
-        """
-        if not self._roster.complete or self._count is not None:
-            return ()
-        mine = (g for g in reversed(self._matcher.departures) if g.who == process.client_id)
-        gone = next(mine, None)
-        if gone is None or not gone.alone or self._matcher.return_of(gone) is not None:
-            return ()
-        times = tuple(ms for ms in self._rebalances.unnamed if gone.at_ms < ms <= now_ms)
-        return times if times and times[-1] - gone.at_ms <= PATIENCE_MS else ()
 
     def _remove(
         self,
@@ -655,10 +659,12 @@ class GroupAnalysis:
         is_alone = is_alone and alone(member, self._roster.members.values(), heard_ms)
         current = self._rebalances.current
         assigned_ms = None if current is None else current.stable_ms
+        if assigned_ms is not None and member.begins and assigned_ms < member.from_ms:
+            assigned_ms = None  # that was its predecessor's
         row = (member, at_ms, end, heard_ms, is_exact, is_alone, place, is_poll_timeout)
         begun_ms = None if current is None else current.completed_ms
         loaded_ms = self._failovers.load_before(member, begun_ms) if end in UNWANTED else None
-        gone = Departure(*row, assigned_ms, loaded_ms)
+        gone = Departure(*row, assigned_ms, loaded_ms, self._roster.has_namesake(member))
         self._roster.remove(member)
         self._lines.end(member, end, until_ms, by)
         self._note_silence(member)
@@ -701,20 +707,14 @@ class GroupAnalysis:
             if self._are_all_static and not member.begins and member.instance_id is None:
                 member.become_static(event.process.client_id)
             how = (event.end, event.at_ms, None, event.place)
-            gone = self._remove(member, *how, heard_ms=self._heard_before(event, member))
+            current = self._rebalances.current
+            heard_ms = None
+            if event.end is End.EXPIRED and current is not None:
+                heard_ms = member.heard_before(event.at_ms, current.completed_ms)
+            gone = self._remove(member, *how, heard_ms=heard_ms)
         else:
             self._failovers.add_expiry(event.at_ms)
         self._rebalances.note_expiry(gone, event.at_ms)
-
-    def _heard_before(self, event: Removed, member: LogMember) -> int | None:
-        """Return the time of the last request of a member that expired, if its session shows it.
-
-        A session begins anew with a generation, too, so only a later time is that of a request.
-        """
-        if event.end is not End.EXPIRED or member.session_ms is None:
-            return None
-        heard_ms, current = event.at_ms - member.session_ms, self._rebalances.current
-        return None if current is None or heard_ms <= current.completed_ms else heard_ms
 
     def _gone_before_load(self, member_id: str) -> Departure | None:
         """Return the departure of a member of which the coordinator that loaded it doesn't know."""

@@ -7,6 +7,7 @@ analysis.  Times are ms since 1970; `place` is the `FILE:LINE` of the evidence.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -219,6 +220,14 @@ class Prepared(GroupEvent):
     client_reason: str
     generation: int
 
+    @property
+    def lived(self) -> bool:
+        """True if a new member says that its process lived with a member id that is gone."""
+        return self.cause is Cause.NEW_MEMBER and _LIVED.search(self.client_reason) is not None
+
+
+_LIVED = re.compile(r"UnknownMemberIdException|UNKNOWN_MEMBER_ID")
+
 
 @dataclass(frozen=True, slots=True)
 class Begun(GroupEvent):
@@ -244,7 +253,20 @@ class Assigned(GroupEvent):
 
 @dataclass(frozen=True, slots=True)
 class Deleted(GroupEvent):
-    """Somebody deleted the group, which had no members, with its offsets."""
+    """Somebody deleted the group, which had no members, with its offsets.
+
+    `offsets`: how many, of `groups` groups together; None where the source doesn't count them.
+    """
+
+    offsets: int | None = None
+    groups: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetsDeleted(GroupEvent):
+    """Somebody deleted offsets of the group, and not the group; None: the source lacks how many."""
+
+    offsets: int | None
 
 
 @dataclass(frozen=True, slots=True)

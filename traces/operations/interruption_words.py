@@ -5,16 +5,20 @@ Members that expired at one time, and groups that had no member at one time, are
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 from fencepost.traces.operations.operator_report import OperatorReport
 from fencepost.traces.operations.operator_rows import (
+    Cause,
     EmptySpan,
     End,
     Expiration,
     ExpiredTogether,
     Failover,
+    OffsetsRemoved,
 )
 from fencepost.traces.operations.problem_words import at, clock, often, quoted, short, times
 
@@ -43,8 +47,18 @@ def at_end(report: OperatorReport) -> Iterator[str]:
         if f.empty is not None and f.empty.deleted_ms is not None
     }
     if deletions:
-        names = [f"{quoted(group)} (at {at(ms)})" for group, ms in deletions.items()]
+        unused = [row for row in report.removed_offsets.rows if row.used_ms is None]
+        rows = {row.group: row for row in reversed(unused) if row.with_group}
+        names = [
+            f"{quoted(group)} (at {at(ms)}{_with_offsets(rows.get(group))})"
+            for group, ms in deletions.items()
+        ]
         yield f"Deleted, and not used since: {some(names)}."
+        if any(row.offsets != 0 for row in rows.values()):
+            yield (
+                "Set the offsets of such a group before it is used again "
+                f"(kafka-consumer-groups.sh --reset-offsets). {_FROM_RESET}"
+            )
     empty = [quoted(g) for g, f in figures if f.is_empty and f.lost is None and g not in deletions]
     if empty:
         yield f"Without a member at the end of the log: {some(empty)}."
@@ -56,6 +70,10 @@ def empty_text(report: OperatorReport) -> Iterator[str]:
     if lost:
         how = "was lost" if any(row.is_poll_timeout for row in lost) else "expired"
         yield f"{times(len(lost), 'group')} without a member since the last one {how}"
+    if deleted := _lost_and_deleted(report):
+        be = "was" if len(deleted) == 1 else "were"
+        whose = "its last member" if len(deleted) == 1 else "their last members"
+        yield f"{times(len(deleted), 'group')} lost {whose}, and {be} deleted later"
     rows = [row for row in report.ended_spans.rows if row.lasted_ms >= _BRIEF_MS]
     if not rows:
         return
@@ -66,6 +84,55 @@ def empty_text(report: OperatorReport) -> Iterator[str]:
     else:
         longest_ms = max(row.lasted_ms for row in rows)
         yield f"{times(count, 'group')} had no member for up to {short(longest_ms)}"
+
+
+_FROM_RESET = (
+    "A consumer without an offset starts from auto.offset.reset: it skips records (latest), or "
+    "reads them again (earliest)."
+)
+
+
+def _with_offsets(row: OffsetsRemoved | None) -> str:
+    """Format how many offsets went with a group."""
+    if row is None or row.offsets is None:
+        return ""
+    more = f" of {times(row.groups, 'group')} together" if row.groups > 1 else ""
+    return f", with {times(row.offsets, 'offset')}{more}"
+
+
+def _used_without(report: OperatorReport) -> list[OffsetsRemoved]:
+    """Return the deletions of offsets after which a group is used again."""
+    rows = report.removed_offsets.rows
+    return [row for row in rows if row.used_ms is not None and row.offsets != 0]
+
+
+def removed_text(report: OperatorReport) -> Iterator[str]:
+    """Yield a clause about groups that are used again without their offsets."""
+    if count := len({row.group for row in _used_without(report)}):
+        whose, be = ("its", "is") if count == 1 else ("their", "are")
+        yield f"{times(count, 'group')} {be} used again after {whose} offsets were deleted"
+
+
+def removed_offsets(report: OperatorReport) -> Iterator[str]:
+    """Yield lines about offsets that somebody deleted, and that consumers lack since."""
+    rows = _used_without(report)
+    alone = [row for row in report.removed_offsets.rows if not row.with_group and row not in rows]
+    for row in [*rows, *alone][:MOST]:
+        if row.with_group:
+            deletion = f"{quoted(row.group)} was deleted at {at(row.at_ms)}{_with_offsets(row)}"
+        else:
+            count = "Offsets" if row.offsets is None else times(row.offsets, "offset")
+            be = "was" if row.offsets == 1 else "were"
+            deletion = f"{count} of {quoted(row.group)} {be} deleted at {at(row.at_ms)}"
+        again = "" if row.used_ms is None else f", and it is used again since {clock(row.used_ms)}"
+        yield f"{deletion}{again} [{row.place}]."
+    if (more := len(rows) + len(alone) - MOST) > 0:
+        yield f"And {times(more, 'more such deletion')}; the JSON has them."
+    if rows or alone:
+        yield (
+            f"{_FROM_RESET} Look from where it reads (kafka-consumer-groups.sh --describe); if "
+            "that is wrong, stop it, and set its offsets (--reset-offsets)."
+        )
 
 
 def coordinator_text(report: OperatorReport) -> Iterator[str]:
@@ -100,6 +167,17 @@ def empty_times(report: OperatorReport) -> Iterator[str]:
                 f"The last member of {some(sorted(static))} was static: such members send no "
                 "LeaveGroup when they are stopped, and nothing is wrong if it was."
             )
+    if deleted := _lost_and_deleted(report):
+        names = [
+            f"{quoted(row.group)} (since {at(row.from_ms)}, {row.process}; deleted at "
+            f"{at(row.deleted_ms or 0)})"
+            for row in deleted
+        ]
+        yield (
+            f"Lost the last member, which nobody stopped, and deleted after that: {some(names)}. "
+            "Nothing is wrong if such a group was to end; else set its offsets, and start its "
+            "process again."
+        )
     if not report.ended_spans.count:
         return
     count = sum(figures.emptied > 0 for figures in report.figures.values())
@@ -125,6 +203,13 @@ def empty_times(report: OperatorReport) -> Iterator[str]:
         yield f"  {quoted(group)}: {when}{_how(rows)} [{rows[0].place}]"
     if (more := len(most) - MOST) > 0:
         yield f"  and {times(more, 'more group')}; the JSON has them."
+
+
+def _lost_and_deleted(report: OperatorReport) -> list[EmptySpan]:
+    """Return the times without a member of groups that somebody deleted after they were lost."""
+    lasting = (figures.empty for figures in report.figures.values())
+    rows = (row for row in lasting if row is not None and row.was_lost and not row.is_lost)
+    return sorted(rows, key=lambda row: row.group)
 
 
 _BRIEF_MS = 1_000
@@ -200,28 +285,80 @@ def expirations(report: OperatorReport) -> Iterator[str]:
         yield f"  {_together(alike)} [{alike[0].place}]"
     if more := sum(map(len, repeats[MOST:])):
         yield f"  and {often(more)} more; the JSON has them."
-    by_name: dict[tuple[str, str], list[Expiration]] = {}
-    alone = (row for row in report.expirations.rows if not _is_among(row, together))
-    for row in alone:
-        by_name.setdefault((row.group, row.instance_id or str(row.process)), []).append(row)
-    most = sorted(by_name.items(), key=lambda item: (-len(item[1]), item[1][0].at_ms, item[0]))
-    for (group, name), rows in most[:_MOST_EXPIRED]:
-        yield f"  {name} in {quoted(group)}: {_expired(rows)} [{rows[0].place}]"
+    most = _alone(report)
+    rhythms = {_key(rows[0]): every_ms for rows, every_ms in _rhythms(report)}
+    for rows in most[:_MOST_EXPIRED]:
+        group, name = _key(rows[0])
+        says = _expired(rows, rhythms.get((group, name)))
+        lived = sum(row.lived is True for row in rows)
+        if lived and not report.shows(group, "short-session"):
+            which = "" if lived == len(rows) else f"{often(lived)} "
+            says += f", {which}its process lived, as the reason of its next join says"
+        yield f"  {name} in {quoted(group)}: {says} [{rows[0].place}]"
     if (more := len(most) - _MOST_EXPIRED) > 0:
         yield f"  and {times(more, 'more member')}; the JSON has them."
 
 
+def _key(row: Expiration) -> tuple[str, str]:
+    """Return the group of a member that expired, and its name."""
+    return row.group, row.instance_id or str(row.process)
+
+
+def _alone(report: OperatorReport) -> list[list[Expiration]]:
+    """Return the expirations of each name that are not several at once, the most first."""
+    by_name: dict[tuple[str, str], list[Expiration]] = {}
+    together = report.together
+    begins = [series.from_ms for series in together]
+    for row in report.expirations.rows:
+        before = bisect_right(begins, row.at_ms)
+        if not before or not _is_among(row, together[before - 1]):
+            by_name.setdefault(_key(row), []).append(row)
+    return sorted(by_name.values(), key=lambda rows: (-len(rows), rows[0].at_ms, _key(rows[0])))
+
+
+def _rhythms(report: OperatorReport) -> Iterator[tuple[list[Expiration], int]]:
+    """Yield expirations of a name at even distances, with these in ms, unless they are a loop."""
+    loops = {
+        (row.group, str(row.process)) for row in report.loops.rows if row.cause is Cause.EXPIRY
+    }
+    for rows in _alone(report):
+        every_ms = _even_ms([row.at_ms for row in rows])
+        is_loop = (rows[0].group, str(rows[0].process)) in loops
+        if every_ms is not None and every_ms >= _LEAST_MS and not is_loop:
+            yield rows, every_ms
+
+
+def rhythm_text(report: OperatorReport) -> Iterator[str]:
+    """Yield a clause about members that expired at even distances."""
+    rhythms = list(_rhythms(report))
+    if len(rhythms) == 1:
+        (rows, every_ms), *_ = rhythms
+        group, name = _key(rows[0])
+        who = f"{name} in group {quoted(group)}"
+        yield f"1 member expired {often(len(rows))}, one every {short(every_ms)} ({who})"
+    elif rhythms:
+        yield f"{len(rhythms):,} members expired again and again at even distances"
+
+
 _MOST_EXPIRED = 12
+_AT_ONCE = "Several at once are hardly chance"
+_WHY_STILL = "(garbage collection, a full disk, a virtual machine that was moved)"
 _STOOD_STILL = (
-    "Several at once are hardly chance: their host, their network or the broker stood still. Look "
-    "there (garbage collection, a full disk, a virtual machine that was moved)."
+    f"{_AT_ONCE}: their host, their network or the broker stood still. Look there {_WHY_STILL}."
+)
+_OTHERS_STAYED = (
+    f"{_AT_ONCE}, and other members of {{}} stayed: so the broker did not stand still, but what "
+    f"those that expired share: a host, or a network. Look there {_WHY_STILL}."
 )
 _SCHEDULED = (
     " At so even a distance something runs that makes it stand still: look for a backup, a "
     "snapshot, a scheduled job."
 )
+_JOB = "at so even a distance look for a job that runs then: a backup, a snapshot, a restart"
 _EVEN = 0.1
 """Greatest difference of distances that are one rhythm, as a part of their mean."""
+_LEAST_MS = 5 * 60_000
+"""Least distance of a member's expirations that are one: those of a deployment are closer."""
 _MAY_BE_STOP = "a static member sends no LeaveGroup when it is stopped: so it may have been"
 _SHUT_DOWN = "Static members send no LeaveGroup when they are stopped: it may be a shutdown."
 
@@ -241,16 +378,38 @@ def _together(rows: Sequence[ExpiredTogether]) -> str:
     after_ms = [each.back_after_ms for each in rows if each.back_after_ms is not None]
     if after_ms:
         back += f", the last {short(max(after_ms))} later"
-    when, why = f"at {at(row.from_ms)}", _SHUT_DOWN if _is_stop(rows) else _STOOD_STILL
+    when, why = f"at {at(row.from_ms)}", _SHUT_DOWN if _is_stop(rows) else _why(rows)
     if len(rows) > 1:
         every = _every(rows)
         when = f"{often(len(rows))} from {at(row.from_ms)} to {at(rows[-1].from_ms)}{every}"
-        why += _SCHEDULED if every and why is _STOOD_STILL else ""
+        why += _SCHEDULED if every and why is not _SHUT_DOWN else ""
     within_ms = max(each.until_ms - each.from_ms for each in rows)
     return (
         f"{row.count:,} members of {groups}, {names}, together {when}, within {short(within_ms)}; "
         f"{back}. {why}"
     )
+
+
+def _why(rows: Sequence[ExpiredTogether]) -> str:
+    """Say where to look: not at the broker where others of the same groups stayed."""
+    groups = len(rows[0].groups)
+    if any(row.stayed_in != len(row.groups) for row in rows):
+        return _STOOD_STILL
+    whose = "the group" if groups == 1 else "each of these groups"
+    ending = _ending([process.client_id for process in rows[0].processes])
+    alike = f" All their names end with {ending!r}." if ending else ""
+    return _OTHERS_STAYED.format(whose) + alike
+
+
+def _ending(names: Sequence[str]) -> str:
+    """Return the last part of all names, from a separator on; "" if they have none in common."""
+    if len(set(names)) < 2:
+        return ""
+    columns = zip(*(name[::-1] for name in names), strict=False)
+    alike = takewhile(lambda letters: len(set(letters)) == 1, columns)
+    common = "".join(letters[0] for letters in alike)[::-1]
+    begin = re.search(r"[-_.:/][^-_.:/]", common)
+    return "" if begin is None else common[begin.start() :]
 
 
 def _is_stop(rows: Sequence[ExpiredTogether]) -> bool:
@@ -260,10 +419,16 @@ def _is_stop(rows: Sequence[ExpiredTogether]) -> bool:
 
 def _every(rows: Sequence[ExpiredTogether]) -> str:
     """Format the distance of events that come in a rhythm; "" where they don't."""
-    turns = [after.from_ms - before.from_ms for before, after in pairwise(rows)]
+    every_ms = _even_ms([row.from_ms for row in rows])
+    return "" if every_ms is None else f", one every {short(every_ms)}"
+
+
+def _even_ms(times_ms: Sequence[int]) -> int | None:
+    """Return the distance of at least three times in ms; None where it isn't even."""
+    turns = [after - before for before, after in pairwise(times_ms)]
     if len(turns) < 2 or max(turns) - min(turns) > _EVEN * sum(turns) / len(turns):
-        return ""
-    return f", one every {short(sum(turns) // len(turns))}"
+        return None
+    return sum(turns) // len(turns)
 
 
 def together_text(report: OperatorReport) -> Iterator[str]:
@@ -278,37 +443,46 @@ def together_text(report: OperatorReport) -> Iterator[str]:
     yield f"{rows[0].count:,} members{groups} expired together"
 
 
-def _is_among(row: Expiration, together: Sequence[ExpiredTogether]) -> bool:
-    return any(
-        series.from_ms <= row.at_ms <= series.until_ms and row.group in series.groups
-        for series in together
-    )
+def _is_among(row: Expiration, series: ExpiredTogether) -> bool:
+    return series.from_ms <= row.at_ms <= series.until_ms and row.group in series.groups
 
 
 def _groups_text(groups: Sequence[str]) -> str:
     return f"{times(len(groups), 'group')} ({some([quoted(group) for group in groups])})"
 
 
-def _expired(rows: Sequence[Expiration]) -> str:
-    """Describe the expirations of one member, or of members with one name."""
+def _expired(rows: Sequence[Expiration], every_ms: int | None) -> str:
+    """Describe the expirations of one member, or of members with one name.
+
+    `every_ms`: their distance where it is even.  What holds for some only is told with its number.
+    """
     first, last = rows[0], rows[-1]
     when = f"at {at(first.at_ms)}"
     if len(rows) > 1:
         when = f"{often(len(rows))} from {at(first.at_ms)} to {at(last.at_ms)}"
     parts = [when]
-    if stayed := [row.at_ms - row.joined_ms for row in rows if row.joined_ms is not None]:
-        parts.append(f"{span(stayed)} after its join")
-    if since := [row.at_ms - row.assigned_ms for row in rows if row.assigned_ms is not None]:
-        parts.append(f"{span(since)} after an assignment")
-    if loaded := [row.at_ms - row.loaded_ms for row in rows if row.loaded_ms is not None]:
-        parts.append(f"{span(loaded)} after a coordinator loaded the group")
+    if every_ms is not None:
+        parts.append(f"one every {short(every_ms)} ({_JOB})")
+
+    def add(durations: Sequence[int], says: str) -> None:
+        if durations:
+            which = "" if len(durations) == len(rows) else f"{often(len(durations))} "
+            parts.append(f"{which}{says.format(span(durations))}")
+
+    add([r.at_ms - r.joined_ms for r in rows if r.joined_ms is not None], "{} after its join")
+    since = [r.at_ms - r.assigned_ms for r in rows if r.assigned_ms is not None]
+    add(since, "{} after an assignment")
+    loaded = [r.at_ms - r.loaded_ms for r in rows if r.loaded_ms is not None]
+    add(loaded, "{} after a coordinator loaded the group")
     if dropped := sum(row.end is End.DROPPED for row in rows):
         parts.append(f"{often(dropped)} since it did not join a rebalance in time")
-    back = [row.back_ms - row.at_ms for row in rows if row.back_ms is not None]
-    if later := [each for each in back if each >= 0]:
-        parts.append(f"back {span(later)} later")
-    if before := [-each for each in back if each < 0]:
-        parts.append(f"its successor had come {span(before)} before")
+    returns = [(row.back_ms - row.at_ms, row) for row in rows if row.back_ms is not None]
+    probably = "probably " if any(row.is_guess for _, row in returns) else ""
+    at_latest = [ms for ms, row in returns if ms >= 0 and row.at_latest]
+    later = [ms for ms, row in returns if ms >= 0 and not row.at_latest]
+    add(later, f"{probably}back {{}} later")
+    add(at_latest, f"{probably}back {{}} later at the latest")
+    add([-ms for ms, _ in returns if ms < 0], "its successor had come {} before")
     never = sum(row.back_ms is None and not row.is_unclear for row in rows)
     if never:
         not_back = "not back until the log ends"
@@ -345,8 +519,9 @@ def failovers(report: OperatorReport) -> Iterator[str]:
         if ends:
             after += (
                 f" {times(expired, 'member')} from before expired up to "
-                f"{short(max(ends) - rows[0].at_ms)} later: they did not go on after the failover, "
-                "or came back with new member ids."
+                f"{short(max(ends) - rows[0].at_ms)} later: no heartbeat of theirs came after the "
+                f"change.{_back(report, rows)} Look in the brokers' logs for why the coordinator "
+                "changed, and in those of the clients for why they did not go on."
             )
         yield (
             f"The coordinator of {times(len(names), 'group')} ({some(names)}) {_changed(rows)} "
@@ -354,6 +529,17 @@ def failovers(report: OperatorReport) -> Iterator[str]:
         )
     if (more := len(near) - MOST) > 0:
         yield f"And {more:,} more such changes; the JSON has them."
+
+
+def _back(report: OperatorReport, rows: Sequence[Failover]) -> str:
+    """Say how many members that expired after changes came back with a new id; "" if none did."""
+    loads = {(row.group, row.at_ms) for row in rows}
+    stale = [row for row in report.expirations.rows if (row.group, row.loaded_ms) in loads]
+    count = sum(row.back_ms is not None for row in stale)
+    if not count:
+        return ""
+    who = f"{count:,} of them" if count < len(stale) else "All" if count > 1 else "It"
+    return f" {who} came back with {'a new member id' if count == 1 else 'new member ids'}."
 
 
 def _changed(rows: Sequence[Failover]) -> str:

@@ -11,8 +11,21 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from fencepost.traces.operations.group_events import Loaded, MemberLoaded, Unloaded
-from fencepost.traces.operations.operator_rows import EmptySpan, End, Failover, Process, Row
+from fencepost.traces.operations.group_events import (
+    Deleted,
+    Loaded,
+    MemberLoaded,
+    OffsetsDeleted,
+    Unloaded,
+)
+from fencepost.traces.operations.operator_rows import (
+    EmptySpan,
+    End,
+    Failover,
+    OffsetsRemoved,
+    Process,
+    Row,
+)
 from fencepost.traces.operations.ownership import LogMember
 from fencepost.traces.operations.restarts import Departure
 
@@ -57,6 +70,31 @@ class EmptyTimes:
         span, self.open = self.open, None
         if span is not None and at_ms > span.from_ms:
             self.emit(msgspec.structs.replace(span, until_ms=at_ms))
+
+
+class RemovedOffsets:
+    """The offsets of one group that somebody deleted.
+
+    Rows go to `emit` when a member joins, which starts without them, or at the end.
+    """
+
+    def __init__(self, group: str, emit: Callable[[Row], None]) -> None:
+        self._group = group
+        self._emit = emit
+        self._open: list[OffsetsRemoved] = []
+
+    def add(self, event: Deleted | OffsetsDeleted) -> None:
+        """Take a deletion."""
+        with_group = isinstance(event, Deleted)
+        groups = event.groups if isinstance(event, Deleted) else 1
+        details = (with_group, event.offsets, groups, None, event.place)
+        self._open.append(OffsetsRemoved(self._group, event.at_ms, *details))
+
+    def end(self, at_ms: int | None) -> None:
+        """Emit the deletions: a member joins; None: the log ends."""
+        removed, self._open = self._open, []
+        for row in removed:
+            self._emit(msgspec.structs.replace(row, used_ms=at_ms))
 
 
 class Failovers:

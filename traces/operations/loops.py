@@ -15,6 +15,7 @@ from statistics import median
 from fencepost.traces.operations.operator_rows import Cause, Loop, Process, Rebalance, Row
 from fencepost.traces.operations.ownership import is_regular
 from fencepost.traces.operations.rebalances import JudgedRebalance
+from fencepost.traces.operations.server_events import stated_cause
 
 _LONGEST_MS = 30 * 60_000
 """Longest turn of a loop."""
@@ -43,6 +44,10 @@ class _Run:
     stayed: list[int] = field(default_factory=list)
     away: list[int] = field(default_factory=list)
     members: int | None = None
+    generation: int = 0
+    """The last one."""
+    ids: set[str] = field(default_factory=set)
+    """The member ids in the source's reasons, as many as are remembered."""
 
     def is_over(self, now_ms: int) -> bool:
         late_ms: float = _LONGEST_MS
@@ -88,6 +93,9 @@ class Loops:
         if turn.gone is not None and turn.came is not None:
             run.away.append(turn.came.at_ms - turn.gone.at_ms)
         run.members = _most(run.members, row.members_after)
+        run.generation = row.generation
+        if len(run.ids) < _REMEMBERED and (member_id := stated_cause(row.reason)[1]):
+            run.ids.add(member_id)
         for durations in (run.turns, run.lasted, run.stayed, run.away):
             del durations[:-_REMEMBERED]
 
@@ -122,6 +130,10 @@ class Loops:
                 run.first.reason,
                 run.first.client_reason,
                 run.first.place,
+                len(run.stayed) if run.count <= _REMEMBERED else None,
+                len(run.away) if run.count <= _REMEMBERED else None,
+                run.generation or None,
+                len(run.ids) or None,
             )
         )
 

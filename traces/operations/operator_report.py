@@ -8,7 +8,7 @@ operators watch: rebalances and their durations, fencings, members by kind.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -35,6 +35,7 @@ from fencepost.traces.operations.operator_rows import (
     Loop,
     MembersLeft,
     NearTimeout,
+    OffsetsRemoved,
     PendingId,
     PollTimeout,
     Process,
@@ -401,6 +402,9 @@ class OperatorReport:
         default_factory=lambda: LimitedRows(lambda r: (r.from_ms, r.group, r.place))
     )
     """Times without a member that ended; those that last are in the figures."""
+    removed_offsets: LimitedRows[OffsetsRemoved] = field(
+        default_factory=lambda: LimitedRows(lambda r: (r.at_ms, r.group, r.place))
+    )
     figures: dict[str, GroupFigures] = field(default_factory=lambda: defaultdict(GroupFigures))
     """Figures by group."""
     causes: Counter[Cause] = field(default_factory=Counter)
@@ -475,6 +479,8 @@ class OperatorReport:
                 self.loops.add(row)
             case Failover():
                 self.failovers.add(row)
+            case OffsetsRemoved():
+                self.removed_offsets.add(row)
             case Rebalance():
                 self.rebalances.add(row)
                 self.causes[row.cause] += 1
@@ -576,7 +582,18 @@ def _together(series: list[Expiration]) -> Iterator[ExpiredTogether]:
         max(returns, default=None),
         tuple(sorted({row.process for row in series})),
         series[0].place,
+        _stayed_in(series),
     )
+
+
+def _stayed_in(series: Sequence[Expiration]) -> int | None:
+    """Count the groups in which others stayed; None where that is unknown of one."""
+    stayed: dict[str, int] = {}
+    for row in series:
+        if row.stayed is None:
+            return None
+        stayed[row.group] = min(row.stayed, stayed.get(row.group, row.stayed))
+    return sum(count > 0 for count in stayed.values())
 
 
 def _is_plain_commit(body: Mapping[str, Any]) -> bool:

@@ -290,7 +290,8 @@ class Restart(RowPart, frozen=True):
     """A process that went, and came back as a new member.
 
     `end`: how it went, at `at_ms`; `away_ms`: from its last sign of life to its join, at `back_ms`;
-    `session_ms`: its session timeout, where the log has it.
+    `session_ms`: its session timeout, where the log has it.  `is_guess`: several processes have its
+    client id, and time alone says which one came back.
     """
 
     group: str
@@ -302,6 +303,7 @@ class Restart(RowPart, frozen=True):
     away_ms: int
     session_ms: int | None
     place: str
+    is_guess: bool = False
 
 
 class Expiration(RowPart, frozen=True):
@@ -312,7 +314,10 @@ class Expiration(RowPart, frozen=True):
     `joined_ms`: time of its join, `assigned_ms`: of the latest assignment before; `back_ms`: of its
     return, None: it has none, or (`is_unclear`) others with its client id joined; `lived`: its
     process was alive.  None where the log doesn't show it.  `loaded_ms`: time at which a
-    coordinator had read it, after which it did not go on; None: it had, or none did.
+    coordinator had read it, after which it did not go on; None: it had, or none did.  `stayed`: how
+    many others were members before and after the next rebalance, None if unknown.  `at_latest`: it
+    may have been back before, at a coordinator that is not in the log; `is_guess`: several
+    processes have its client id, and time alone says which one came back.
     """
 
     group: str
@@ -328,6 +333,9 @@ class Expiration(RowPart, frozen=True):
     lived: bool | None
     place: str
     loaded_ms: int | None = None
+    stayed: int | None = None
+    at_latest: bool = False
+    is_guess: bool = False
 
 
 class PendingId(RowPart, frozen=True):
@@ -353,6 +361,8 @@ class Loop(RowPart, frozen=True):
     `lasted_ms`: from an assignment to the next rebalance, on median; None: not known.  `stayed_ms`,
     `away_ms`: of members that went and came, on median.  `reason`, `client_reason`: as in
     Rebalance, of the first; `members`: the most that the group had, where the log shows it.
+    `stays`, `absences`: of how many turns `stayed_ms` and `away_ms` are known; `generation`: the
+    last of the group; `ids`: how many member ids the broker's reasons name.
     """
 
     group: str
@@ -370,6 +380,10 @@ class Loop(RowPart, frozen=True):
     reason: str
     client_reason: str
     place: str
+    stays: int | None = None
+    absences: int | None = None
+    generation: int | None = None
+    ids: int | None = None
 
 
 class EmptySpan(RowPart, frozen=True):
@@ -391,11 +405,14 @@ class EmptySpan(RowPart, frozen=True):
     deleted_ms: int | None = None
 
     @property
+    def was_lost(self) -> bool:
+        """True if nobody stopped the last member, and none came since."""
+        return self.until_ms is None and (self.end in UNWANTED or self.is_poll_timeout)
+
+    @property
     def is_lost(self) -> bool:
         """True if nobody stopped the last member, none came since, and the group is wanted."""
-        if self.deleted_ms is not None:
-            return False
-        return self.until_ms is None and (self.end in UNWANTED or self.is_poll_timeout)
+        return self.was_lost and self.deleted_ms is None
 
     @property
     def lasted_ms(self) -> int:
@@ -407,11 +424,28 @@ UNWANTED = frozenset({End.EXPIRED, End.DROPPED, End.SILENT})
 """The ends of members that nobody stopped or removed."""
 
 
+class OffsetsRemoved(RowPart, frozen=True):
+    """Offsets of a group that somebody deleted, with the group or alone.
+
+    `offsets`: how many, of `groups` groups together; None where the log doesn't show it.
+    `used_ms`: time at which a member joined next, None if none did until the log ends.
+    """
+
+    group: str
+    at_ms: int
+    with_group: bool
+    offsets: int | None
+    groups: int
+    used_ms: int | None
+    place: str
+
+
 class ExpiredTogether(RowPart, frozen=True):
     """Members that expired at nearly the same time.
 
     `back`: the number of those that came back, the last after `back_after_ms`; `unclear`: of how
-    many that is unknown; `static`: how many were static.
+    many that is unknown; `static`: how many were static; `stayed_in`: in how many of the groups
+    others were members before and after it, None: unknown.
     """
 
     groups: tuple[str, ...]
@@ -424,6 +458,7 @@ class ExpiredTogether(RowPart, frozen=True):
     back_after_ms: int | None
     processes: tuple[Process, ...]
     place: str
+    stayed_in: int | None = None
 
 
 class Failover(RowPart, frozen=True):
@@ -504,5 +539,6 @@ Row = (
     | Loop
     | Failover
     | EmptySpan
+    | OffsetsRemoved
     | MembersLeft
 )

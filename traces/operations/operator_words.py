@@ -33,6 +33,9 @@ from fencepost.traces.operations.interruption_words import (
     empty_times,
     expirations,
     failovers,
+    removed_offsets,
+    removed_text,
+    rhythm_text,
     some,
     span,
     together_text,
@@ -44,8 +47,6 @@ from fencepost.traces.operations.operator_report import (
     OperatorReport,
 )
 from fencepost.traces.operations.operator_rows import (
-    AVOIDING,
-    OF_SESSIONS,
     Cause,
     Deployment,
     EmptySpan,
@@ -57,6 +58,7 @@ from fencepost.traces.operations.operator_rows import (
     LifeLine,
     Loop,
     NearTimeout,
+    OffsetsRemoved,
     PendingId,
     Rebalance,
     Remedy,
@@ -66,7 +68,6 @@ from fencepost.traces.operations.operator_rows import (
     ThrownOut,
 )
 from fencepost.traces.operations.problem_words import (
-    AIMS,
     OperatorProblem,
     at,
     often,
@@ -76,15 +77,17 @@ from fencepost.traces.operations.problem_words import (
     short,
     times,
 )
+from fencepost.traces.operations.remedy_words import by_setting, remedy_lines
 
 K = TypeVar("K")
 R = TypeVar("R")
 
 
-def problems_text(report: OperatorReport) -> str:
+def problems_text(report: OperatorReport, judged: int | None = None) -> str:
     """Format what hurt: problems, and groups without a member; else that nothing did.
 
-    Problems are "shown in this log" where it can't show some kinds.
+    Problems are "shown in this log" where it can't show some kinds.  `judged`: the number of groups
+    of which that is said, None if the log has no others.
     """
     problems = report.problems
     of_brokers = sum(problem.is_of_broker for problem in problems)
@@ -93,38 +96,50 @@ def problems_text(report: OperatorReport) -> str:
     counts += [f"{times(of_brokers, 'problem')} of the brokers"] if of_brokers else []
     limit = " shown in this log" if report.unshown else ""
     parts = [f"{' and '.join(counts)}{limit}"] if counts else []
-    parts += [*coordinator_text(report), *empty_text(report), *together_text(report)]
-    nothing = "no problem with clients" if limit else "0 problems with clients"
-    return ", ".join(parts) or f"{nothing}{limit}"
+    parts += [*coordinator_text(report), *empty_text(report), *removed_text(report)]
+    parts += [*together_text(report), *rhythm_text(report)]
+    nothing = "no problem with clients shown" if limit else "0 problems with clients"
+    where = " in this log" if limit else ""
+    if judged is not None:
+        which = "one group that was" if judged == 1 else f"{judged:,} groups that were"
+        where = f" in the {which} judged"
+    return ", ".join(parts) or f"{nothing}{where}"
 
 
-def headline(report: OperatorReport) -> str:
-    """Return what hurt, and what it cost, as the beginning of a sentence."""
-    text = "; ".join(filter(None, (problems_text(report), _cost_text(report))))
+def headline(report: OperatorReport, judged: int | None = None) -> str:
+    """Return what hurt, and what it cost, as the beginning of a sentence; see problems_text."""
+    text = "; ".join(filter(None, (problems_text(report, judged), _cost_text(report))))
     return f"{text[0].upper()}{text[1:]}"
 
 
 def verdict(
-    report: OperatorReport, groups: int, results: str | None, others: Mapping[str, str]
+    report: OperatorReport,
+    groups: int,
+    results: str | None,
+    others: Mapping[str, str],
+    fenced: int = 0,
 ) -> str:
     """Return the first line of an audit, without its full stop.
 
     `groups`: number of classic groups; `results`: what their audit came to, None where the log has
-    no answers of the broker; `others`: the protocol of each group that is not classic.
+    no answers of the broker; `others`: the protocol of each group that is not classic; `fenced`:
+    how often a member of those was fenced.
     """
     left_out = ""
+    whose = "whose" if len(others) == 1 else "of which"
+    beside = f", {whose} members were fenced {often(fenced)}" if fenced else ""
     if others:
         protocols = sorted(set(others.values()))
         which = "another protocol" if len(protocols) == 1 else "other protocols"
         left_out = f"{times(len(others), 'group')} of {which} ({', '.join(protocols)})"
     if not groups and others:
-        return f"Nothing judged: {left_out}, and no group of the classic protocol"
-    text = f"{headline(report)}; {times(groups, 'group')}"
+        return f"Nothing judged: {left_out}, and no group of the classic protocol{beside}"
+    text = f"{headline(report, groups if others else None)}; {times(groups, 'group')}"
     if results is None:
         text += " read, the broker's answers not judged"
     elif results:
         text += f": {results}"
-    return f"{text}; {left_out} not judged" if left_out else text
+    return f"{text}; {left_out} not judged{beside}" if left_out else text
 
 
 def _cost_text(report: OperatorReport) -> str:
@@ -155,6 +170,8 @@ def operator_summary(report: OperatorReport) -> list[str]:
     """Return the report as lines of text."""
     if report.from_ms is None or report.until_ms is None:
         return [NO_LINE]
+    if not report.groups:
+        return [*covered(report), NO_LINE]
     problems = operator_problems(report)
     lines = list(covered(report))
     number = 0
@@ -166,7 +183,8 @@ def operator_summary(report: OperatorReport) -> list[str]:
         if (more := len(alike) - MOST) > 0:
             number += more
             lines += ["", f"   And {more:,} more of this kind ({kind}); the JSON has all."]
-    parts = [list(each(report)) for each in (unshown, empty_times, expirations, _rebalances)]
+    kinds = (unshown, empty_times, removed_offsets, expirations, _rebalances)
+    parts = [list(each(report)) for each in kinds]
     parts.append([*other_lines(report), *at_end(report)])
     return [*lines, *(line for part in parts if part for line in ("", *part))]
 
@@ -226,9 +244,7 @@ def _rebalances(report: OperatorReport) -> Iterator[str]:
 
 def rebalance_lines(report: OperatorReport) -> Iterator[str]:
     """Yield lines about what would have avoided rebalances, about reasons, and the longest."""
-    yield from _helped(report)
-    yield from _sessions(report)
-    yield from _of_expired(report)
+    yield from remedy_lines(report)
     yield from _kinds(report)
     for why, count in sorted(report.unclear.items()):
         yield f"What would have avoided {count:,} is unknown: {why}."
@@ -269,7 +285,7 @@ def _by_group(report: OperatorReport) -> Iterator[str]:
 def group_line(report: OperatorReport, group: str, total: int, causes_text: str) -> str:
     """Return the line about a group's rebalances; the arguments are as in `causes_by_group`."""
     figures = report.figures[group]
-    counts = _by_setting(figures.remedies, figures.late)
+    counts = by_setting(figures.remedies, figures.late)
     helped = [f"{name} {count:,}" for name, count in counts if count]
     avoided = f"; avoided by {', '.join(helped)}" if helped else ""
     return f"{quoted(group)}: {total:,} ({causes_text}){_took(figures)}{avoided}"
@@ -282,92 +298,6 @@ def _took(figures: GroupFigures) -> str:
         return ""
     took = f"took {short(figures.total_ms)}{' together' if known > 1 else ''}"
     return f"; {took}" if known == total else f"; {known:,} of them {took}"
-
-
-def _helped(report: OperatorReport) -> Iterator[str]:
-    """Yield the remedies: static membership alone is none for members that outlive no session."""
-    helped = [each for each in _by_setting(report.remedies, report.late) if each[1]]
-    if not helped:
-        return
-    is_all = report.avoidable == report.rebalances.count
-    which = f"all {report.avoidable:,}" if is_all else "some"
-    if is_all and len(helped) == 1:
-        yield f"What would have avoided {which}: {helped[0][0]}."
-    else:
-        names = ", ".join(f"{name} {count:,}" for name, count in helped)
-        of_all = f"{report.avoidable:,} of {report.rebalances.count:,}"
-        together = f" (together {of_all})" if len(helped) > 1 and not is_all else ""
-        yield f"What would have avoided {which}: {names}{together}."
-
-
-def _by_setting(remedies: Counter[Remedy], late: Counter[Remedy]) -> Iterator[tuple[str, int]]:
-    """Yield each setting with the number of rebalances that it would have avoided, each once."""
-    for remedy in AVOIDING:
-        needs_both = late[remedy] if remedy is Remedy.STATIC else 0
-        yield remedy.value, remedies[remedy] - needs_both
-    yield f"{Remedy.STATIC.value} with a longer session timeout", late[Remedy.STATIC]
-
-
-def _sessions(report: OperatorReport) -> Iterator[str]:
-    """Yield lines about the session timeout that would have avoided rebalances."""
-    needed = [r.session_ms for r in report.rebalances.rows if r.session_ms is not None]
-    if not needed:
-        return
-    others = sum(report.remedies[remedy] for remedy in OF_SESSIONS) - len(needed)
-    which = "all of these"
-    if others:
-        which = (
-            f"{len(needed):,} of these; how long members were away before the other {others:,}, "
-            "the log doesn't show"
-        )
-    enough_ms, today_ms = max(needed), _today_ms(report)
-    if today_ms is not None and today_ms >= enough_ms:
-        yield (
-            f"A session.timeout.ms of {enough_ms} would have been enough for {which}; today's "
-            f"{today_ms} is."
-        )
-    else:
-        today = "" if today_ms is None else f" Today's is {today_ms}."
-        yield f"A session.timeout.ms of {enough_ms} would have been enough for {which}.{today}"
-    yield AIMS
-
-
-def _today_ms(report: OperatorReport) -> int | None:
-    """Return the shortest session timeout of members that were restarted, if the log shows it."""
-    needed = {row.group for row in report.rebalances.rows if row.session_ms is not None}
-    known = [row.session_ms for row in report.restarts.rows if row.group in needed]
-    return min((each for each in known if each is not None), default=None)
-
-
-def _of_expired(report: OperatorReport) -> Iterator[str]:
-    """Yield lines about rebalances of members that expired, and what static membership needs."""
-    rows = [
-        row
-        for row in report.rebalances.rows
-        if row.remedy in OF_SESSIONS and row.expired_ms is not None
-    ]
-    late = [row.expired_ms or 0 for row in rows if row.is_late]
-    if late:
-        count = report.late.total()
-        is_dynamic = report.late[Remedy.STATIC] > 0
-        alone = "; static membership alone doesn't avoid it" if is_dynamic else ""
-        who = "is of a member" if count == 1 else "are of members"
-        yield (
-            f"{count:,} of these {who} that expired and came back up to {short(max(late))} "
-            "later. That takes a session.timeout.ms longer than the silence (today's session) and "
-            f"this absence together{alone}. This log doesn't show if the process lived: then find "
-            "out why it was silent."
-        )
-    waits = [row for row in rows if row.expired_ms == 0 and row.duration_ms is not None]
-    if waits:
-        worst = max(waits, key=lambda row: (row.duration_ms or 0, -row.start_ms))
-        yield (
-            f"{times(len(waits), 'new member')} had to wait for "
-            f"{'its' if len(waits) == 1 else 'their'} dead predecessor, whose session had to end "
-            f"first: {worst.who} in group {quoted(worst.group)} for "
-            f"{short(worst.duration_ms or 0)} from {at(worst.start_ms)} [{worst.place}]. "
-            "A static member takes the place of its predecessor at once."
-        )
 
 
 def _reasons(report: OperatorReport) -> Iterator[str]:
@@ -446,9 +376,9 @@ def _away(report: OperatorReport, library: ClientLibrary) -> str:
     if not late:
         return ""
     return (
-        f" It would need a session timeout longer than the silence (today's session) and the "
-        f"absence of up to {short(max(late))} together. This log doesn't show if the process "
-        "lived: then find out why it was silent."
+        f" It would need a {library.session_name} longer than the silence (today's session) and "
+        f"the absence of up to {short(max(late))} together. This log doesn't show if the process "
+        "lived: if it did, such a session alone is enough, and find out why it was silent."
     )
 
 
@@ -472,9 +402,21 @@ def _restarts(report: OperatorReport) -> Iterator[str]:
     for group, rows in most[:MOST]:
         known = [row.away_ms for row in rows]
         count = report.figures[group].came_back
-        yield f"Restarts in group {quoted(group)}: {count:,}, away for {span(known)}."
+        yield f"Restarts in group {quoted(group)}: {count:,}, away for {span(known)}{_guess(rows)}."
     if (more := len(most) - MOST) > 0:
         yield f"And restarts in {times(more, 'more group')}; the JSON has them."
+
+
+def _guess(rows: Sequence[Restart]) -> str:
+    """Say that restarts were paired by time alone; "" if none was."""
+    names = {str(row.process.client_id) for row in rows if row.is_guess}
+    if not names:
+        return ""
+    which = f"the client id {min(names)}" if len(names) == 1 else "one client id"
+    return (
+        f" (probably: several processes may have {which}, and each that went is paired with the "
+        "next that came)"
+    )
 
 
 def other_lines(report: OperatorReport) -> Iterator[str]:
@@ -637,6 +579,7 @@ class OperatorDocument(Document, frozen=True):
     loops: Kept[Loop] | UnsetType = UNSET
     failovers: Kept[Failover] | UnsetType = UNSET
     empty_spans: Kept[EmptySpan] | UnsetType = UNSET
+    removed_offsets: Kept[OffsetsRemoved] | UnsetType = UNSET
 
 
 SCHEMA = DocumentSchema(
@@ -693,6 +636,7 @@ def operator_json(report: OperatorReport) -> dict[str, Any]:
         loops=Kept.of(report.loops),
         failovers=Kept.of(report.failovers),
         empty_spans=Kept(count=report.empty_count, rows=tuple(report.empty_spans)),
+        removed_offsets=Kept.of(report.removed_offsets),
         chains=Kept.of(report.chains),
         self_fencings=Kept.of(report.self_fencings),
         static_leaves=Kept.of(report.static_leaves),

@@ -93,6 +93,15 @@ class LogMember:
         """End of its session without a further request; None where its timeout is unknown."""
         return None if self.session_ms is None else self.heard_ms + self.session_ms
 
+    def heard_before(self, end_ms: int, begun_ms: int) -> int | None:
+        """Return the time of its last request before its session ended, if its timeout shows it.
+
+        A session begins anew with a generation, too, so only a later time is that of a request.
+        """
+        if self.session_ms is None or end_ms - self.session_ms <= begun_ms:
+            return None
+        return end_ms - self.session_ms
+
     def restart_session(self, event: Heard | Joined) -> None:
         """Note a request that restarts the member's session timer."""
         silent_ms = event.at_ms - self.heard_ms
@@ -195,6 +204,14 @@ class Roster:
         holder.process = Process(member_id, "")
         self.add(holder)
         return holder
+
+    def has_namesake(self, member: LogMember) -> bool:
+        """Return True if another dynamic member that is known has the same client id."""
+        name = member.process.client_id
+        return member.instance_id is None and any(
+            other is not member and other.instance_id is None and other.process.client_id == name
+            for other in self.members.values()
+        )
 
     def note_end(self, member_id: str) -> None:
         """Note that a member goes, which may not be known yet."""

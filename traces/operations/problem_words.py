@@ -5,10 +5,11 @@ Processes are named by client id and host; times are UTC.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 from fencepost.model.history.words import enumerated
+from fencepost.traces.operations.client_libraries import BY_NAME, ClientLibrary, library_of
 from fencepost.traces.operations.operator_report import OperatorReport, Recurring
 from fencepost.traces.operations.operator_rows import (
     Cause,
@@ -62,11 +63,11 @@ def operator_problems(report: OperatorReport) -> list[OperatorProblem]:
 
 
 def _problem(problem: Recurring, report: OperatorReport) -> OperatorProblem:
-    kind = (
-        report.figures[problem.first.group].kind if problem.first.group in report.figures else None
-    )
+    figures = report.figures.get(problem.first.group)
+    kind = None if figures is None else figures.kind
+    library = None if figures is None else BY_NAME.get(figures.library)
     is_known = report.shows(problem.first.group, "fenced")
-    says, remedy = _sentences(problem, kind, is_known=is_known)
+    says, remedy = _sentences(problem, kind, library, is_known=is_known)
     if problem.count > 1 and not report.shows(problem.first.group, "ping-pong"):
         if isinstance(problem.first, FencingChain) and _is_shared(problem.first):
             says, remedy = _shared(problem, problem.first)
@@ -89,7 +90,9 @@ def _problem(problem: Recurring, report: OperatorReport) -> OperatorProblem:
     )
 
 
-def _sentences(problem: Recurring, kind: GroupKind | None, *, is_known: bool) -> tuple[str, str]:
+def _sentences(
+    problem: Recurring, kind: GroupKind | None, library: ClientLibrary | None, *, is_known: bool
+) -> tuple[str, str]:
     """Return the sentences of a problem: a description, and a remedy.
 
     `is_known`: the log shows if a process lived that lost its instance id.
@@ -102,13 +105,13 @@ def _sentences(problem: Recurring, kind: GroupKind | None, *, is_known: bool) ->
         case StaticLeave() as first:
             return _static_leave(problem, first)
         case ThrownOut():
-            return _short_session(problem)
+            return _short_session(problem, library)
         case PollTimeout() as first:
             return _poll_timeout(problem, first)
         case Loop(cause=None) as first:
             return _takeovers(first, is_known=is_known)
         case Loop() as first:
-            return _loop(problem, first, kind)
+            return _loop(problem, first, kind, library)
         case PendingId() as first:
             return _pending_id(problem, first)
 
@@ -172,6 +175,7 @@ def _ping_pong(problem: Recurring, row: FencingChain) -> tuple[str, str]:
         (
             f"{_names(sorted(problem.names))} share group.instance.id {row.instance_id} in group "
             f"{quoted(row.group)}: it was taken over {rhythm(problem)}, and each fenced the other."
+            f"{_both(row)}"
         ),
         "Give each process its own group.instance.id, for example the name of its pod.",
     )
@@ -180,7 +184,7 @@ def _ping_pong(problem: Recurring, row: FencingChain) -> tuple[str, str]:
 _OWN_ID = (
     "Give each process its own group.instance.id. If the second is to replace the first, end the "
     "first, and start the second when it is gone. FENCED_INSTANCE_ID is fatal: let the fenced "
-    "consumer end."
+    "consumer end, and let nothing start it again with this id."
 )
 
 
@@ -206,12 +210,24 @@ def _shared(problem: Recurring, row: FencingChain) -> tuple[str, str]:
             f"Two or more processes share group.instance.id {row.instance_id} in group "
             f"{quoted(row.group)}: one took it from another that was alive, and was fenced, "
             f"{rhythm(problem)}{_every(row)}, which is too often for restarts. The first: "
-            f"{turn.to_process} took it from {turn.from_process} at {at(turn.at_ms)}."
+            f"{turn.to_process} took it from {turn.from_process} at {at(turn.at_ms)}.{_both(row)}"
         ),
         (
             "Give each process its own group.instance.id, for example the name of its pod. "
-            "FENCED_INSTANCE_ID is fatal: let the fenced consumer end."
+            "FENCED_INSTANCE_ID is fatal: let the fenced consumer end, and let nothing start it "
+            "again with this id."
         ),
+    )
+
+
+def _both(row: FencingChain) -> str:
+    """Say for how long two processes may read the same partitions; "" where it isn't known."""
+    delays_ms = [turn.told_ms - turn.at_ms for turn in row.handovers if turn.told_ms is not None]
+    if not delays_ms:
+        return ""
+    return (
+        f" Until the old process is told, here up to {short(max(delays_ms))}, both may read the "
+        "same partitions."
     )
 
 
@@ -288,7 +304,7 @@ def _static_leave(problem: Recurring, row: StaticLeave) -> tuple[str, str]:
     )
 
 
-def _short_session(problem: Recurring) -> tuple[str, str]:
+def _short_session(problem: Recurring, library: ClientLibrary | None) -> tuple[str, str]:
     """Describe all removals of a member whose process was alive."""
     last, longest = problem.last, problem.longest_ms
     assert isinstance(last, ThrownOut)  # noqa: S101  (for the type checker)
@@ -302,7 +318,7 @@ def _short_session(problem: Recurring) -> tuple[str, str]:
             f"silent for up to {seconds(longest)}, and its session timeout is "
             f"{seconds(last.session_ms)}."
         ),
-        _longer_session(longest),
+        _longer_session(longest, library),
     )
 
 
@@ -362,11 +378,15 @@ _LOOPS = {
 }
 
 
-def _loop(problem: Recurring, row: Loop, kind: GroupKind | None) -> tuple[str, str]:
+def _loop(
+    problem: Recurring, row: Loop, kind: GroupKind | None, library: ClientLibrary | None
+) -> tuple[str, str]:
     """Describe rebalances of one cause that come again and again, with their rhythm."""
     assert row.cause is not None  # noqa: S101  (for the type checker)
     names = [process for process in sorted(problem.names) if str(process) and process.client_id]
     who = _names(names) if names else "Somebody"
+    if row.cause in _OF_ONE_ID and len(names) == 1 and (row.ids or 0) > 1:
+        who += f" ({row.ids:,} member ids)"
     event = _LOOPS[row.cause] if len(problem.causes) == 1 else "joined group {} again"
     if row.cause is Cause.UNKNOWN:
         who = "Each time"
@@ -374,16 +394,23 @@ def _loop(problem: Recurring, row: Loop, kind: GroupKind | None) -> tuple[str, s
     each = "one" if len(names) < 2 else "each"
     when = f"{rhythm(problem)}, {each} every {short(row.every_ms)}"
     sentences = [f"A loop: {who}{turn} {event.format(quoted(row.group))} {when}."]
+    # Several processes may have the client id that a library has by default.
+    may_share = len(names) == 1 and library_of(names[0].client_id) is not None
+    probably = "probably " if may_share else ""
     if row.stayed_ms is not None:
         ended = "expired" if row.cause is Cause.EXPIRY else "went"
-        sentences.append(f"It {ended} {short(row.stayed_ms)} after its join.")
+        lacks = "; of the others its join is not in the log"
+        which = _of_turns(row.stays, row.count, lacks)
+        sentences.append(f"It {ended} {short(row.stayed_ms)} after its join{which}.")
     if row.away_ms is not None:
-        sentences.append(f"It was back {short(row.away_ms)} later.")
+        which = _of_turns(row.absences, row.count, "")
+        sentences.append(f"It was {probably}back {short(row.away_ms)} later{which}.")
     others = row.members or 0
     if row.cause in {Cause.EXPIRY, Cause.LEAVE} and others > 0 and len(names) == 1:
         # A loop has no member that was there before it: see `loops`.
         whose = "the other member" if others == 1 else f"each of the other {others:,} members"
-        sentences.append(f"It is one process in a group of {others + 1:,}: {whose} stayed.")
+        size = f"a group of {others + 1:,}"
+        sentences.append(f"It is {probably}one process in {size}: {whose} stayed.")
     lasted_ms = problem.shortest_ms
     if lasted_ms is not None and lasted_ms < _BRIEF_MS and row.stayed_ms is None:
         sentences.append(f"A generation ended {short(lasted_ms)} after its assignment.")
@@ -393,14 +420,38 @@ def _loop(problem: Recurring, row: Loop, kind: GroupKind | None) -> tuple[str, s
         sentences.append(f'The client\'s reason: "{row.client_reason}".')
     if row.cause in {Cause.OTHER, Cause.NOT_STORED}:
         sentences.append(f'The broker\'s reason: "{row.reason}".')
-    return " ".join(sentences), _against_loop(row, kind)
+    sentences += _generations(row)
+    return " ".join(sentences), _against_loop(row, kind, library)
+
+
+def _of_turns(known: int | None, count: int, lacks: str) -> str:
+    """Say of how many turns something is known; "" if of all, or if their number isn't."""
+    return "" if known is None or known >= count else f" ({often(known)}{lacks})"
+
+
+_OF_ONE_ID = frozenset({Cause.LEADER_REJOIN, Cause.MEMBER_REJOIN, Cause.NOT_STORED})
+"""Causes that one member may be again and again, with its id."""
+_DAY_MS = 24 * 3_600_000
+_REJOINS = frozenset({Cause.LEADER_REJOIN, Cause.MEMBER_REJOIN, Cause.CHANGED_SUBSCRIPTION})
+
+
+def _generations(row: Loop) -> Iterator[str]:
+    """Yield what is known of the group in a loop, which may be much older than the log."""
+    if row.members == 1 and row.cause in _REJOINS:
+        yield "The group has no other member."
+    days = round((row.generation or 0) * row.every_ms / _DAY_MS)
+    if days and row.generation is not None:
+        yield (
+            f"The group is at generation {row.generation:,}: at this rhythm that takes about "
+            f"{times(days, 'day')}."
+        )
 
 
 _AGAINST = {
     Cause.LEADER_REJOIN: (
         "A leader joins again when the partitions of its topics change, or seem to: look in its "
         "log for a change of metadata or of its subscription, and for a topic pattern that "
-        "matches topics that come and go. Update its client library."
+        "matches topics that come and go."
     ),
     Cause.MEMBER_REJOIN: (
         "Each join has other metadata, and each begins a rebalance: look in its log for the "
@@ -412,8 +463,8 @@ _AGAINST = {
     ),
     Cause.EXPIRY: (
         "Find out why it sends no heartbeat: a process that crashes, a garbage collection, no CPU "
-        "time, a client that blocks. A longer session.timeout.ms helps only if it is longer than "
-        "each silence; the log doesn't show if its process lived."
+        "time, a client that blocks. A longer {} helps only if it is longer than each silence; the "
+        "log doesn't show if its process lived."
     ),
     Cause.NOT_STORED: (
         "The cause is in the brokers, which could not write the assignment to __consumer_offsets; "
@@ -427,8 +478,12 @@ _AGAINST = {
 _PROBING = frozenset({Cause.MEMBER_REJOIN, Cause.LEADER_REJOIN})
 
 
-def _against_loop(row: Loop, kind: GroupKind | None) -> str:
+def _against_loop(row: Loop, kind: GroupKind | None, library: ClientLibrary | None) -> str:
     """Return what to do against a loop."""
+    if row.cause is Cause.EXPIRY:
+        name = "session.timeout.ms" if library is None else library.session_name
+        beats = "" if library is None or not library.beats else f" {library.beats}"
+        return _AGAINST[row.cause].format(name) + beats
     if row.cause is Cause.NEW_MEMBER:
         known = ""
         if "instanceid" in row.reason:
@@ -494,10 +549,11 @@ def _pending_id(problem: Recurring, row: PendingId) -> tuple[str, str]:
     )
 
 
-def _longer_session(silent_ms: int) -> str:
+def _longer_session(silent_ms: int, library: ClientLibrary | None) -> str:
     enough = long_enough_ms(silent_ms)
+    name = "session.timeout.ms" if library is None else library.session_name
     why = (
         "find out why it is silent (garbage collection, no CPU time, a bad network, poll() not "
         "called)"
     )
-    return f"Set session.timeout.ms to {enough} or more, or {why}." if enough else f"F{why[1:]}."
+    return f"Set {name} to {enough} or more, or {why}." if enough else f"F{why[1:]}."

@@ -184,6 +184,10 @@ class Rebalances:
         self._rounds: deque[Round] = deque()
         self.unnamed: deque[int] = deque(maxlen=_REMEMBERED)
         """Times in ms at which dynamic members may have joined that the source doesn't name."""
+        self.names_joins = False
+        """True if the source names each dynamic member that joins."""
+        self._stayed: deque[tuple[int, int | None]] = deque(maxlen=_MOST_STAYED)
+        """Completion in ms of past rebalances, and how many members stayed."""
 
     @property
     def current(self) -> Round | None:
@@ -207,6 +211,28 @@ class Rebalances:
     def open_ms(self) -> int | None:
         """Start of the rebalance that the source states, and that has no generation yet."""
         return None if self.open is None else self.open.at_ms
+
+    def stayed_after(self, at_ms: int) -> int | None:
+        """Return how many stayed members in the first rebalance since; None: unknown."""
+        past = ((n, stayed) for n, (ms, stayed) in enumerate(self._stayed) if ms >= at_ms)
+        known = next(past, None)
+        if known is not None:
+            is_forgotten = known[0] == 0 and len(self._stayed) == _MOST_STAYED
+            return None if is_forgotten else known[1]
+        open_ = (round_ for round_ in self._rounds if round_.completed_ms >= at_ms)
+        round_ = next(open_, None)
+        return None if round_ is None else self._stayed_in(round_)
+
+    def _stayed_in(self, round_: Round) -> int | None:
+        if round_.is_open or round_.listed is None:
+            return None
+        if round_.joins:
+            new = sum(join.fresh and join.old is None for join in round_.joins.values())
+        elif self.names_joins or not round_.listed:
+            new = len(round_.evidence.arrivals)
+        else:
+            return None
+        return max(round_.listed - new, 0)
 
     def is_settled(self, member: LogMember) -> bool:
         """Return True if no join or sync of a member can be parked."""
@@ -356,6 +382,7 @@ class Rebalances:
     def _judge(self, round_: Round, *, is_last: bool) -> None:
         if not round_.is_new:
             return
+        self._stayed.append((round_.completed_ms, self._stayed_in(round_)))
         stated = round_.evidence.stated
         first: _Candidate | None
         if stated is not None:
@@ -371,7 +398,7 @@ class Rebalances:
         saved = self._remedy(first)
         gone, came = saved.pair
         expired_ms = None
-        if gone is not None and came is not None and gone.end in {End.EXPIRED, End.DROPPED}:
+        if gone is not None and came is not None and _expired(gone):
             expired_ms = max(came.at_ms - gone.at_ms, 0)
         row = Rebalance(
             self._group,
@@ -494,6 +521,8 @@ class Rebalances:
             came = self._matcher.return_of(gone)
         is_static_leave = first.leave is not None and first.leave.is_static
         remedy, away_ms = remedy_of(gone, came, is_static_leave=is_static_leave)
+        if remedy is Remedy.STATIC and _expired(gone) and self._matcher.has_lived(came):
+            remedy = Remedy.LONGER_SESSION
         saved = _Saved(remedy, away_ms, pair=(gone, came))
         if gone is not None and gone.is_poll_timeout:
             return replace(saved, remedy=Remedy.LONGER_POLL)
@@ -559,6 +588,10 @@ def _gone_before(stated: Prepared, evidence: RebalanceEvidence) -> _Candidate | 
     return _Candidate(stated.at_ms, cause, gone.member.process, gone, leave=leave)
 
 
+def _expired(gone: Departure | None) -> bool:
+    return gone is not None and gone.end in {End.EXPIRED, End.DROPPED}
+
+
 def _has_static(gone: Departure | None) -> bool:
     """Return True unless the client library of a member has no static members."""
     library = None if gone is None else library_of(gone.member.process.client_id)
@@ -579,7 +612,7 @@ class _Saved:
 CAUSE_UNSEEN = "the log doesn't show its cause"
 BEFORE_LOG = "the log begins less than ten minutes before, and who had left then is not in it"
 AWAY = "the group was at another coordinator, whose log is not here"
-STALE = "its members did not go on after their coordinator had changed, or started again"
+STALE = "the members did not go on after their coordinator had changed, or started again"
 SAME_NAME = "several processes have its client id, and server.log names no hosts"
 UNNAMED = "this coordinator doesn't log a dynamic member that joins while a rebalance runs"
 OTHER_REASON = "fencepost doesn't know the broker's reason; it is shown as it stands"
@@ -605,6 +638,7 @@ def remedy_of(
 
 
 _REMEMBERED = 1000
+_MOST_STAYED = 1000
 _LATE_MS = 100
 """Delay with which a broker may notice an expiry that a log shows by its answers only."""
 _MEMBERS_CHANGE = frozenset({Cause.NEW_MEMBER, Cause.LEAVE, Cause.EXPIRY})

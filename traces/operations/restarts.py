@@ -16,6 +16,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
+from fencepost.traces.operations.client_libraries import library_of
 from fencepost.traces.operations.operator_rows import Deployment, End, Process, Row
 from fencepost.traces.operations.ownership import PATIENCE_MS, LogMember
 
@@ -36,7 +37,7 @@ class Departure:
     `heard_ms`: its last sign of life, or the latest time of it if not `is_exact`; `alone`: no other
     member had its client id; `is_poll_timeout`: its living process did not call poll();
     `assigned_ms`: time of the latest assignment before; `loaded_ms`: of the load by a
-    coordinator, after which it did not go on.
+    coordinator, after which it did not go on; `shares`: another member with its client id is known.
     """
 
     member: LogMember
@@ -49,6 +50,7 @@ class Departure:
     is_poll_timeout: bool = False
     assigned_ms: int | None = None
     loaded_ms: int | None = None
+    shares: bool = False
 
     @property
     def is_stale(self) -> bool:
@@ -118,6 +120,7 @@ class RestartMatcher:
     arrivals: deque[Arrival] = field(default_factory=lambda: deque(maxlen=_MOST_DEPARTURES))
     _pairs: dict[str, _Pairing] = field(default_factory=dict)
     """By client id."""
+    _lived: deque[str] = field(default_factory=lambda: deque(maxlen=_MOST_DEPARTURES))
     _until_ms: int = 0
     _count: int = 0
 
@@ -133,6 +136,48 @@ class RestartMatcher:
 
     def _note(self, at_ms: int) -> None:
         self._until_ms, self._count = max(self._until_ms, at_ms), self._count + 1
+
+    def note_lived(self, new_id: str) -> None:
+        """Note that a process that came as `new_id` had lived with an id of before."""
+        self._lived.append(new_id)
+
+    def has_lived(self, came: Arrival | None) -> bool:
+        """Return True if a process that came lived before with another id, as it says itself."""
+        return came is not None and came.new_id in self._lived
+
+    def is_guess(self, gone: Departure, came: Arrival | None) -> bool:
+        """Return True if time alone tells that a process came back: several have its client id."""
+        if came is None or came.member_id is not None or gone.alone:
+            return False
+        old = gone.member
+        if old.instance_id is not None or (old.process.host and old.process == came.process):
+            return False
+        return gone.shares or library_of(old.process.client_id) is not None
+
+    def return_since_change(self, gone: Departure) -> Arrival | None:
+        """Find the new member id of a process whose coordinator had changed.
+
+        That is certain by its client id where as many came with it as went.
+        """
+        since_ms = gone.at_ms if gone.loaded_ms is None else gone.loaded_ms
+        until_ms, who = gone.at_ms + PATIENCE_MS, gone.who
+        instance_id = gone.member.instance_id
+        comers = [
+            came
+            for came in self.arrivals
+            if since_ms <= came.at_ms <= until_ms
+            and came.who == who
+            and (came.member_id, came.instance_id) == (None, instance_id)
+        ]
+        goers = [
+            each
+            for each in self.departures
+            if since_ms <= each.at_ms <= until_ms
+            and each.who == who
+            and each.member.instance_id == instance_id
+        ]
+        is_certain = len(goers) == len(comers)
+        return comers[goers.index(gone)] if is_certain and gone in goers else None
 
     def purge(self, now_ms: int) -> None:
         """Forget departures and arrivals that are too old to match."""
@@ -183,10 +228,33 @@ class RestartMatcher:
         later = (c for c in self.arrivals if c.at_ms > since_ms)
         return next((came for came in later if self._matches(gone, came)), None)
 
-    def may_be_later(self, gone: Departure) -> bool:
-        """Return True if a member that came long after may be the same, by its client id."""
+    def unnamed_returns(
+        self, process: Process, now_ms: int, unnamed: Iterable[int]
+    ) -> tuple[int, ...]:
+        """Return the times when a process that goes may have come back without its name.
+
+        It left before, as the only one with its client id, and the group began in the log.  The
+        last time counts: then it was away for that long at most.  `unnamed`: times of such joins.
+        """
+        mine = (g for g in reversed(self.departures) if g.who == process.client_id)
+        gone = next(mine, None)
+        if gone is None or not gone.alone or self.return_of(gone) is not None:
+            return ()
+        times = tuple(ms for ms in unnamed if gone.at_ms < ms <= now_ms)
+        return times if times and times[-1] - gone.at_ms <= PATIENCE_MS else ()
+
+    def may_be_later(self, gone: Departure) -> Arrival | None:
+        """Return the first member that came long after and may be the same, by its client id."""
         since_ms = gone.at_ms + PATIENCE_MS
-        return any(c.at_ms > since_ms and _may_match(gone, c) for c in self.arrivals)
+        later = (c for c in self.arrivals if c.at_ms > since_ms and _may_match(gone, c))
+        return next(later, None)
+
+    def is_only_one_out(self, gone: Departure, came: Arrival) -> bool:
+        """Return True if no other process of its client id went until one came, as is known."""
+        others = (g for g in self.departures if g is not gone and g.who == gone.who)
+        if any(gone.at_ms <= g.at_ms <= came.at_ms for g in others):
+            return False
+        return not gone.shares and not self.start.lacks(gone.at_ms, came.at_ms)
 
     def next_of(self, gone: Departure) -> Arrival | None:
         """Find the next arrival with the client id of a process that surely lives.
@@ -353,7 +421,12 @@ def alone(member: LogMember, members: Iterable[LogMember], heard_ms: int) -> boo
 
 def long_enough_ms(away_ms: int) -> int | None:
     """Return the least usual session timeout safely longer than an absence; None: there is none."""
-    return next((ms for ms in LADDER_MS if ms >= _SPARE * away_ms), None)
+    return usual_session_ms(_SPARE * away_ms)
+
+
+def usual_session_ms(least_ms: float) -> int | None:
+    """Return the least usual session timeout that is long enough; None: there is none."""
+    return next((ms for ms in LADDER_MS if ms >= least_ms), None)
 
 
 def enough_poll_ms(longest_ms: int) -> int:

@@ -21,15 +21,23 @@ _MOST_WAITING = 10_000
 class Returns:
     """The returns of one group's members; rows go to `emit`.
 
-    `hears`: the source has every request of a member.
+    `hears`: the source has every request of a member; `stayed_after`: returns how many members
+    stayed in the first rebalance after a time.
     """
 
     def __init__(
-        self, group: str, emit: Callable[[Row], None], matcher: RestartMatcher, *, hears: bool
+        self,
+        group: str,
+        emit: Callable[[Row], None],
+        matcher: RestartMatcher,
+        stayed_after: Callable[[int], int | None],
+        *,
+        hears: bool,
     ) -> None:
         self._group = group
         self._emit = emit
         self._matcher = matcher
+        self._stayed_after = stayed_after
         self._hears = hears
         self._restarted: deque[str] = deque(maxlen=_RESTARTED)
         """The member ids of which a restart was counted: going and coming may be two rebalances."""
@@ -60,11 +68,11 @@ class Returns:
             return False
         same_host = old.process.host and old.process == came.process
         if old.instance_id is not None or came.member_id or gone.alone or same_host:
-            self._emit_expiry(gone, came, is_unclear=False)
+            self._emit_expiry(gone, came)
             return True
         if old.process.host and came.process.host:
             return False
-        self._emit_expiry(gone, None, is_unclear=True)
+        self._emit_likely(gone, came)
         return True
 
     def take_back(self, left: Left) -> Departure | None:
@@ -89,25 +97,16 @@ class Returns:
             return
         self._restarted.append(member.member_id)
         who = (member.instance_id, member.process, gone.end, gone.at_ms, came.at_ms)
-        away_ms = came.at_ms - gone.heard_ms
-        self._emit(Restart(self._group, *who, away_ms, member.session_ms, gone.place))
+        away_ms, is_guess = came.at_ms - gone.heard_ms, self._matcher.is_guess(gone, came)
+        self._emit(Restart(self._group, *who, away_ms, member.session_ms, gone.place, is_guess))
 
     def purge(self, now_ms: int | None) -> None:
         """Emit the departures whose return no later event can show; None: there is none."""
         while self._expired and _is_old(self._expired[0], now_ms):
-            gone = self._expired.popleft()
-            matcher, came = self._matcher, self._matcher.return_of(gone)
-            is_unclear = came is None and matcher.is_unclear(gone, None)
-            if came is None and not is_unclear:
-                came = matcher.later_return_of(gone)
-                is_unclear = came is None and matcher.may_be_later(gone)
-            if came is None and not is_unclear and self._may_wait(now_ms):
-                self._waiting.setdefault(gone.who, []).append(gone)
-            else:
-                self._emit_expiry(gone, came, is_unclear=is_unclear)
+            self._decide(self._expired.popleft(), may_wait=self._may_wait(now_ms))
         if now_ms is None:
             for gone in (gone for each in self._waiting.values() for gone in each):
-                self._emit_expiry(gone, None, is_unclear=False)
+                self._emit_expiry(gone, None)
             self._waiting.clear()
         while self._poll_timeouts and _is_old(self._poll_timeouts[0][0], now_ms):
             gone, interval_ms = self._poll_timeouts.popleft()
@@ -116,12 +115,52 @@ class Returns:
             who = (gone.member.instance_id, gone.member.process, gone.at_ms, gone.place)
             self._emit(PollTimeout(self._group, *who, interval_ms, late_ms))
 
+    def _decide(self, gone: Departure, *, may_wait: bool) -> None:
+        """Emit a member that expired, or let it wait for its return."""
+        matcher = self._matcher
+        if (came := matcher.return_of(gone)) is not None:
+            self._emit_expiry(gone, came)
+        elif self._saw_change(gone) and (came := matcher.return_since_change(gone)) is not None:
+            self._emit_expiry(gone, came, at_latest=not gone.is_stale)
+        elif matcher.is_unclear(gone, None):
+            self._emit_expiry(gone, None, is_unclear=True)
+        elif (came := matcher.later_return_of(gone)) is not None:
+            self._emit_expiry(gone, came)
+        elif (came := matcher.may_be_later(gone)) is not None:
+            self._emit_likely(gone, came)
+        elif may_wait:
+            self._waiting.setdefault(gone.who, []).append(gone)
+        else:
+            self._emit_expiry(gone, None)
+
+    def _emit_likely(self, gone: Departure, came: Arrival) -> None:
+        """Emit a member and the first of its client id that came long after."""
+        if self._matcher.is_only_one_out(gone, came):
+            self._emit_expiry(gone, came, is_guess=True)
+        else:
+            self._emit_expiry(gone, None, is_unclear=True)
+
+    def _saw_change(self, gone: Departure) -> bool:
+        """Return True if a member went about the time when its coordinator changed."""
+        start = self._matcher.start
+        return gone.is_stale or start.lacks(gone.at_ms, gone.at_ms + PATIENCE_MS)
+
     def _may_wait(self, now_ms: int | None) -> bool:
         return now_ms is not None and len(self._waiting) < _MOST_WAITING
 
-    def _emit_expiry(self, gone: Departure, came: Arrival | None, *, is_unclear: bool) -> None:
+    def _emit_expiry(
+        self,
+        gone: Departure,
+        came: Arrival | None,
+        *,
+        is_unclear: bool = False,
+        at_latest: bool = False,
+        is_guess: bool = False,
+    ) -> None:
         member = gone.member
-        lived = came is not None and came.member_id is not None if self._hears else None
+        lived: bool | None = self._matcher.has_lived(came) or None
+        if self._hears:
+            lived = came is not None and came.member_id is not None
         self._emit(
             Expiration(
                 self._group,
@@ -137,6 +176,9 @@ class Returns:
                 lived,
                 gone.place,
                 gone.loaded_ms,
+                self._stayed_after(gone.at_ms),
+                at_latest,
+                is_guess or self._matcher.is_guess(gone, came),
             )
         )
 

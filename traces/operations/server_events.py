@@ -27,6 +27,7 @@ from fencepost.traces.operations.group_events import (
     NameExpired,
     NameReturned,
     NameUsed,
+    OffsetsDeleted,
     Prepared,
     Removed,
     Sender,
@@ -175,7 +176,11 @@ class ServerEvents:
                     yield Removed(*at, gone_id, process_of(gone_id, None), End.DROPPED)
             case MessageKind.DELETED:
                 self._named = None
-                yield Deleted(*at)
+                removed, groups = message.fields["offsets"], message.fields["groups"]
+                yield Deleted(*at, int(removed), groups.count(", ") + 1)
+            case MessageKind.OFFSETS_DELETED:
+                offsets = message.fields.get("offsets")
+                yield OffsetsDeleted(*at, None if offsets is None else int(offsets))
             case MessageKind.LOADED | MessageKind.PARTITION_LOADED:
                 self._named = None
                 yield Loaded(*at, message.generation)

@@ -35,11 +35,13 @@ from fencepost.traces.logs.server_log import UNDATED, UNREAD
 from fencepost.traces.operations.interruption_words import some
 from fencepost.traces.operations.open_metrics import metrics_text
 from fencepost.traces.operations.operator_words import operator_summary, verdict
-from fencepost.traces.operations.problem_words import quoted
+from fencepost.traces.operations.problem_words import at, often, quoted
 from fencepost.traces.pages.trace_page import PageTrace
 from fencepost.traces.report.audit_page import Judged, audit_page
 
 _MOST = 20
+_NAMED = 5
+"""Greatest number of member ids in a line."""
 LogRun = AuditRun | ServerLogRun
 """The audit of request logs, or of server logs."""
 
@@ -61,7 +63,7 @@ def about_lines(run: LogRun) -> list[str]:
 
 
 def _rest(run: LogRun) -> Iterator[list[str]]:
-    yield list(_other_groups(run.other_groups))
+    yield list(_other_groups(run))
     yield list(_passed_over(run.skipped))
     if run.own_groups:
         own = plural(run.own_groups, "group")
@@ -89,7 +91,7 @@ def _lines_read(run: LogRun) -> list[str]:
 
 
 def _server_lines(run: ServerLogRun) -> Iterator[str]:
-    yield f"{verdict(run.report, len(run.groups), None, run.other_groups)}."
+    yield f"{verdict(run.report, len(run.groups), None, run.other_groups, _fenced(run))}."
     if run.unread:
         yield f"{unread_heading(run.unread)}, so this is not all:"
         for line in unread_words(run.unread):
@@ -142,14 +144,39 @@ def _violation_lines(violation: AuditViolation, run: AuditRun) -> Iterator[str]:
         yield f"  {violation.rule} ({violation.level}): {rule.because or rule.source}"
 
 
-def _other_groups(groups: Mapping[str, str]) -> Iterator[str]:
-    """Yield the groups that are not classic, by protocol."""
-    for protocol, names in by_protocol(groups).items():
+def _fenced(run: LogRun) -> int:
+    """Return how often a member of a group that is not judged was fenced, as far as is shown."""
+    return sum(each.lines for each in run.fenced) if isinstance(run, ServerLogRun) else 0
+
+
+def _other_groups(run: LogRun) -> Iterator[str]:
+    """Yield the groups that are not classic, by protocol, and what the log says of their members.
+
+    Each of its lines counts: nothing is told of its cause, or of what followed.
+    """
+    for protocol, names in by_protocol(run.other_groups).items():
         few = some(list(map(quoted, names)), _MOST)
         yield (
             f"Not judged: {plural(len(names), 'group')} of another protocol ({protocol}): {few}. "
-            "An audit reads groups of the classic protocol."
+            "An audit reads groups of the classic protocol; kafka-consumer-groups.sh --describe "
+            "(of share groups kafka-share-groups.sh) shows the members and the lag of such a group."
         )
+    fenced = run.fenced if isinstance(run, ServerLogRun) else ()
+    if fenced:
+        yield "Lines of these groups about fenced members, which are counted only:"
+    for each in fenced[:_MOST]:
+        who = some(list(each.members), _NAMED)
+        when = ""
+        if each.from_ms is not None and each.until_ms is not None:
+            when = f", at {at(each.from_ms)}"
+            if each.lines > 1:
+                when = f", from {at(each.from_ms)} to {at(each.until_ms)}"
+        yield (
+            f'  {quoted(each.group)}: "{each.says}" {often(each.lines)} ({who}{when}) '
+            f"[{each.first}]"
+        )
+    if (more := len(fenced) - _MOST) > 0:
+        yield f"  and {more:,} more; the JSON has them."
 
 
 def _passed_over(skipped: Mapping[str, tuple[int, str]]) -> Iterator[str]:
@@ -173,6 +200,7 @@ def write_audit(run: LogRun, folder: Path) -> None:
             unread=run.unread,
             about=about,
             other_groups=others,
+            fenced=_fenced(run),
         )
     else:
         traces = _traces(run)

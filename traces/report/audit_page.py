@@ -13,7 +13,13 @@ from dataclasses import dataclass
 from fencepost.traces.audit.server_log_audit import unread_heading, unread_words
 from fencepost.traces.logs.server_log import UnreadLines
 from fencepost.traces.operations.group_lines import RebalanceLines
-from fencepost.traces.operations.interruption_words import at_end, empty_times, expirations, some
+from fencepost.traces.operations.interruption_words import (
+    at_end,
+    empty_times,
+    expirations,
+    removed_offsets,
+    some,
+)
 from fencepost.traces.operations.operator_report import OperatorReport
 from fencepost.traces.operations.operator_rows import Cause, Rebalance, Remedy
 from fencepost.traces.operations.operator_words import (
@@ -77,12 +83,14 @@ def audit_page(
     unread: Sequence[UnreadLines] = (),
     about: Sequence[str] = (),
     other_groups: Mapping[str, str] | None = None,
+    fenced: int = 0,
 ) -> str:
     """Make the page.
 
     `judged`: every group; `traces`: of violated ones, by name; `not_covered`: subjects that the log
     lacks; `unread`: lines about groups that were not understood; `about`: lines about the log and
-    what was not judged; `other_groups`: the protocol of each group that is not classic.
+    what was not judged; `other_groups`: the protocol of each group that is not classic; `fenced`:
+    how often a member of those was fenced.
     """
     counts = {word: sum(1 for g in judged if g.outcome == word) for word in _OUTCOMES}
     problems, life_lines = operator_problems(report), report.life_lines.rows
@@ -93,7 +101,7 @@ def audit_page(
     by_group = causes_by_group(report)
     return page_with_traces(
         "audit.html",
-        _heading(report, counts, unread, other_groups or {}, is_judged=not not_covered),
+        _heading(report, counts, unread, other_groups or {}, fenced, is_judged=not not_covered),
         traces or {},
         outcome="unknown" if unread else _worst(counts, len(problems)),
         unread=_points(unread_words(unread)),
@@ -120,7 +128,7 @@ def audit_page(
         rebalances=rebalances,
         day=day,
         moments=moments,
-        expired=_points([*empty_times(report), *expirations(report)]),
+        expired=_points([*empty_times(report), *removed_offsets(report), *expirations(report)]),
         expirations=report.expirations.rows[:_ROWS],
         notes=_points(rebalance_lines(report) if report.rebalances.count else ()),
         others=_points(other_lines(report)),
@@ -203,6 +211,7 @@ def _heading(
     counts: Mapping[str, int],
     unread: Sequence[UnreadLines],
     other_groups: Mapping[str, str],
+    fenced: int,
     *,
     is_judged: bool,
 ) -> str:
@@ -210,7 +219,7 @@ def _heading(
     groups = sum(counts.values()) or report.groups
     results = counts_text if is_judged else None
     beside = f"; {unread_heading(unread)}" if unread else ""
-    return f"{verdict(report, groups, results, other_groups)}{beside}"
+    return f"{verdict(report, groups, results, other_groups, fenced)}{beside}"
 
 
 def _facts(report: OperatorReport, counts: Mapping[str, int]) -> list[tuple[str, str]]:

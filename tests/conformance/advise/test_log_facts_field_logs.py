@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from io import StringIO
 from typing import Any
 
 import pytest
+from rich.console import Console
 from support.places import TESTS
 
 from fencepost.conformance.advise.advice import advice_for
@@ -14,6 +17,7 @@ from fencepost.conformance.advise.advice_report import (
     audit_words,
     head_words,
     log_words,
+    print_advice,
     settings,
 )
 from fencepost.conformance.advise.known_facts import AdviceError, Form, known_group
@@ -83,7 +87,20 @@ def test_the_choice_goes_first_with_the_price_of_either(log: str) -> None:
     assert words(log).startswith(
         "Stay with dynamic members: 244 partition-seconds a week (dynamic+eager, 15 s), against "
         "1,554 partition-seconds with static ones (static+cooperative, 30 s). Choose static ones "
-        "only if rebalances hurt more than partitions that wait: 42.1 and 0.1 rebalances a week."
+        "only if rebalances hurt more than partitions that wait: 42.1 and 0.1 rebalances a week. "
+        "With static ones and a shorter session it is less (1,364 partition-seconds with "
+        "static+eager, 15 s), but then sessions end before restarts do"
+    )
+
+
+def test_what_the_choice_is_compared_with_is_a_row_of_the_table() -> None:
+    log = log_of("40a")
+    facts = facts_of(log, {})
+    console = Console(record=True, width=200, file=StringIO())
+    print_advice(advice_for(known_group(facts)), log, list(facts), console)
+    text = console.export_text()
+    assert re.search(
+        r"^static\+cooperative \(the other choice\) +30 s .* 1,554 s", text, re.MULTILINE
     )
 
 

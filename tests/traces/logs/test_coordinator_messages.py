@@ -410,14 +410,6 @@ PASSED = (
             "__consumer_offsets-7."
         ),
     ),
-    (
-        "2.4",
-        OFFSETS,
-        (
-            "The following offsets of the group g were deleted: t-0. A total of 1 "
-            "offsets were removed."
-        ),
-    ),
     ("1.0", OFFSETS, "TxnOffsetCommit for producer 7 and group g with offsets Map() is pending"),
     ("2.1", OFFSETS, "Expired offsets from group 'g': Set(t-0)"),
     (

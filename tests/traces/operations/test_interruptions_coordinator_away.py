@@ -127,7 +127,8 @@ def test_members_that_expire_a_session_after_the_load_are_its_consequence(
     assert (row.cut_off, row.missed) == (1, None if is_new else 2)
     loads = [each.loaded_ms for each in report.expirations.rows]
     assert loads == [None, row.at_ms, row.at_ms]
-    assert all(each.back_ms is None and each.is_unclear for each in report.expirations.rows)
+    assert all(each.back_ms is not None for each in report.expirations.rows)
+    assert [each.at_latest for each in report.expirations.rows] == [True, False, False]
     assert not report.restarts.count
     assert not report.deployments.count
     assert {each.remedy for each in report.rebalances.rows} == {Remedy.UNKNOWN}
@@ -139,9 +140,32 @@ def test_members_that_expire_a_session_after_the_load_are_its_consequence(
     text = "\n".join(operator_summary(report))
     assert "The coordinator of 1 group ('orders') was away from 2025-03-11 14:00:10 UTC to" in text
     assert "It cut off 1 rebalance, which the counts above lack." in text
-    assert "2 members from before expired up to 45.0 s later" in text
-    assert "45.0 s after a coordinator loaded the group, unknown whether it came back" in text
+    assert "2 members from before expired up to 45.0 s later: no heartbeat of theirs came" in text
+    assert "All came back with new member ids." in text
+    assert "45.0 s after a coordinator loaded the group, back 2.0 s later" in text
+    assert "back 92.0 s later at the latest" in text
+    assert "unknown whether it came back" not in text
     assert ("2 generations began meanwhile at a broker whose log is not here" in text) != is_new
+
+
+@each_coordinator
+def test_the_reason_of_a_client_says_that_its_process_lived(tmp_path: Path, is_new: bool) -> None:
+    made, words = Away(is_new=is_new), CoordinatorLines("orders", is_new=is_new, partition=12)
+    reason = words.join_reason(IDS[3])
+    said = f"{reason}; client reason: rebalance failed due to UnknownMemberIdException"
+    lines = [(at_ms, message.replace(reason, said)) for at_ms, message in made.whole]
+    report = report_of(tmp_path, made.words, lines)
+    assert [row.lived for row in report.expirations.rows] == [None, True, None]
+    text = "\n".join(operator_summary(report))
+    assert "back 2.0 s later, its process lived, as the reason of its next join says" in text
+
+
+def test_more_that_come_than_went_with_one_client_id_are_not_told_apart(tmp_path: Path) -> None:
+    made = Away(is_new=False)
+    lines = [(at_ms, message.replace("c-2623", "a-2623")) for at_ms, message in made.whole]
+    report = report_of(tmp_path, made.words, lines)
+    unclear = {row.process.client_id for row in report.expirations.rows if row.is_unclear}
+    assert unclear == {"a"}
 
 
 @each_coordinator

@@ -61,7 +61,21 @@ def test_a_deleted_group_is_not_lost(tmp_path: Path, is_new: bool, others: tuple
     text = "\n".join([headline(report), *operator_summary(report)])
     assert "Start the process again" not in text
     assert "without a member since" not in text
-    assert "Deleted, and not used since: 'workers' (at 2025-03-11 14:10:00 UTC)." in text
+    assert headline(report).startswith("1 group lost its last member, and was deleted later")
+    assert (
+        "Lost the last member, which nobody stopped, and deleted after that: 'workers' (since "
+        "2025-03-11 14:00:00 UTC, worker; deleted at 2025-03-11 14:10:00 UTC)."
+    ) in text
+    together = f" of {len(others) + 1} groups together" if others else ""
+    said = f"(at 2025-03-11 14:10:00 UTC, with 12 offsets{together})"
+    assert f"Deleted, and not used since: 'workers' {said}." in text
+    assert "Set the offsets of such a group before it is used again" in text
+    (removed,) = operator_json(report)["removed_offsets"]["rows"]
+    assert (removed["offsets"], removed["groups"], removed["used_ms"]) == (
+        12,
+        len(others) + 1,
+        None,
+    )
     assert "Without a member at the end of the log" not in text
     (row,) = operator_json(report)["empty_spans"]["rows"]
     assert row["deleted_ms"] == START_MS + 10 * MINUTE_MS
@@ -78,6 +92,52 @@ def test_a_deleted_group_that_is_used_again(tmp_path: Path, is_new: bool) -> Non
     assert "Deleted, and not used since" not in text
     assert "the last member expired; deleted at 2025-03-11 14:10:00 UTC" in text
     assert "not back until the log ends" not in text
+    assert "probably back 12 min later" in text
+    assert "1 group is used again after its offsets were deleted" in headline(report)
+    assert (
+        "'workers' was deleted at 2025-03-11 14:10:00 UTC, with 12 offsets, and it is used again "
+        "since 14:12:00 [server.log:"
+    ) in text
+    assert "A consumer without an offset starts from auto.offset.reset: it skips records" in text
+    assert "Look from where it reads (kafka-consumer-groups.sh --describe)" in text
+
+
+@each_coordinator
+def test_a_group_whose_first_line_is_its_deletion(tmp_path: Path, is_new: bool) -> None:
+    words = CoordinatorLines("workers", is_new=is_new)
+    lines = [*deleted(words, "another")[-1:], *used_again(words, 12)]
+    report = audit_text(tmp_path, words.text(lines)).report
+    assert "1 group is used again after its offsets were deleted" in headline(report)
+    (row,) = report.removed_offsets.rows
+    assert (row.groups, row.used_ms) == (2, START_MS + 12 * MINUTE_MS)
+
+
+@each_coordinator
+def test_a_deleted_group_without_offsets_lost_nothing(tmp_path: Path, is_new: bool) -> None:
+    words = CoordinatorLines("workers", is_new=is_new)
+    lines = words.text([*lost(words), *deleted(words), *used_again(words, 12)])
+    report = audit_text(tmp_path, lines.replace("of 12 offsets", "of 0 offsets")).report
+    assert "offsets were deleted" not in headline(report)
+    assert "auto.offset.reset" not in "\n".join(operator_summary(report))
+
+
+def test_offsets_that_are_deleted_without_their_group(tmp_path: Path) -> None:
+    words = CoordinatorLines("workers")
+    says = (
+        "The following offsets of the group workers were deleted: a-0, a-1. A total of 2 offsets "
+        "were removed."
+    )
+    lines = [*lost(words), (START_MS + MINUTE_MS, says)]
+    report = audit_text(tmp_path, words.text(lines)).report
+    text = "\n".join(operator_summary(report))
+    assert "2 offsets of 'workers' were deleted at 2025-03-11 14:01:00 UTC [server.log:4]." in text
+    assert "starts from auto.offset.reset" in text
+    used = audit_text(tmp_path, words.text([*lines, *used_again(words, 5)])).report
+    assert "were deleted at 2025-03-11 14:01:00 UTC, and it is used again since 14:05:00" in (
+        "\n".join(operator_summary(used))
+    )
+    alone = audit_text(tmp_path, words.text(lines[-1:]))
+    assert not alone.groups
 
 
 @each_coordinator

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,7 @@ def written(folder: Path, *, classic: bool, consumer: bool) -> Path:
     ("classic", "consumer", "options", "code", "first"),
     [
         (False, True, [], 2, NOTHING),
-        (True, True, [], 0, BOTH),
+        (True, True, [], 2, BOTH),
         (True, True, ["--fail-on", "problems"], 2, BOTH),
         (True, True, ["--fail-on", "avoidable"], 2, BOTH),
         (True, True, ["--fail-on", "problems", "--group", "old"], 0, "answers not judged."),
@@ -46,3 +47,41 @@ def test_a_gate_does_not_pass_what_was_not_read(
     done = CliRunner().invoke(fencepost, ["audit", str(path), *options], standalone_mode=False)
     assert (done.return_value, first in done.output.splitlines()[0]) == (code, True)
     assert "0 problems" not in done.output
+    if classic and consumer and "--group" not in options:
+        nothing = "No problem with clients shown in the one group that was judged; "
+        assert done.output.startswith(nothing)
+
+
+NEW = (
+    "[2025-03-11 14:0{minute}:10,000] INFO [GroupCoordinator id=1 topic=__consumer_offsets "
+    "partition=5] [GroupId new] Member p9Zr {says} "
+    "(org.apache.kafka.coordinator.group.GroupMetadataManager)\n"
+)
+
+
+@pytest.mark.parametrize("classic", [False, True])
+def test_fenced_members_of_groups_that_are_not_judged_are_counted(
+    tmp_path: Path, *, classic: bool
+) -> None:
+    path = written(tmp_path, classic=classic, consumer=False)
+    joins, expires = (
+        "joins the consumer group using the consumer protocol.",
+        "fenced from the group because its session expired.",
+    )
+    others = [
+        NEW.format(minute=minute, says=says) for minute in (1, 3, 5) for says in (joins, expires)
+    ]
+    path.write_text(path.read_text() + "".join(others))
+    done = CliRunner().invoke(fencepost, ["audit", str(path)], standalone_mode=False)
+    lines = done.output.splitlines()
+    assert done.return_value == 2
+    assert lines[0].endswith(", whose members were fenced 3 times.")
+    assert any(line.startswith("From 2025-03-11 14:01:10 UTC to ") for line in lines)
+    first = 5 if classic else 2
+    assert (
+        "  'new': \"fenced from the group because its session expired\" 3 times (p9Zr, from "
+        f"2025-03-11 14:01:10 UTC to 2025-03-11 14:05:10 UTC) [server.log:{first}]"
+    ) in lines
+    made = CliRunner().invoke(fencepost, ["audit", str(path), "--json"], standalone_mode=False)
+    (row,) = json.loads(made.output)["other_fenced"]
+    assert (row["group"], row["lines"], row["members"]) == ("new", 3, ["p9Zr"])

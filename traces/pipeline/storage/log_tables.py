@@ -174,6 +174,9 @@ LOOPS = table(*_columns(rows.Loop))
 EMPTY_SPANS = table(*_columns(rows.EmptySpan))
 """Times without a member; `until_ms` null: until the log ends."""
 
+REMOVED_OFFSETS = table(*_columns(rows.OffsetsRemoved))
+"""Offsets of a group that somebody deleted."""
+
 FAILOVERS = table(*_columns(rows.Failover))
 """A coordinator that read a group."""
 
@@ -237,6 +240,7 @@ TABLES = {
     "loops": LOOPS,
     "failovers": FAILOVERS,
     "empty_spans": EMPTY_SPANS,
+    "removed_offsets": REMOVED_OFFSETS,
     "chains": CHAINS,
     "self_fencings": SELF_FENCINGS,
     "static_leaves": STATIC_LEAVES,
