@@ -39,8 +39,9 @@ READS = (
 ASSIGNORS = ("range", "roundrobin", "sticky", "cooperative")
 _B, _C = "b", "c"
 _READ_MS = 12_000
-_REQUEST_MS = 1000
-"""Time after which records of a request that was under way are late."""
+_REBALANCE_MS = 1500
+"""Time in which a rebalance ends, and half a second more: records of a request that was under way
+come late then."""
 
 
 def read_all(*consumers: str) -> tuple[ScenarioStep, ...]:
@@ -79,8 +80,8 @@ def _joined(assignor: str) -> Scenario:
         *commit_all(A),
         *read_all(A),
         Start(_B),
+        passed(_REBALANCE_MS),
         settled(A, _B),
-        passed(_REQUEST_MS),
         *commit_all(A, _B),
         Start(_C),
         settled(A, _B, _C),

@@ -1,0 +1,51 @@
+// node platformatic-reads-again.mjs BOOTSTRAP, with @platformatic/kafka 2.12.1
+import { Admin, Consumer, Producer, stringSerializers } from '@platformatic/kafka'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+const bootstrapBrokers = [process.argv[2]]
+const name = `again-${Date.now()}`
+const admin = new Admin({ clientId: 'admin', bootstrapBrokers })
+await admin.createTopics({ topics: [name], partitions: 4, replicas: 1 })
+const producer = new Producer({ clientId: 'producer', bootstrapBrokers, serializers: stringSerializers })
+
+async function produce (count) {
+  const messages = []
+  for (let partition = 0; partition < 4; partition++) {
+    for (let n = 0; n < count; n++) messages.push({ topic: name, partition, value: 'x' })
+  }
+  await producer.send({ messages })
+}
+
+async function start (clientId) {
+  const member = { has: [], read: [] }
+  const consumer = new Consumer({
+    clientId,
+    bootstrapBrokers,
+    groupId: name,
+    protocols: [{ name: 'cooperative-sticky', version: 1 }],
+    heartbeatInterval: 500,
+    autocommit: false
+  })
+  consumer.on('consumer:group:join', ({ assignments }) => {
+    member.has = (assignments ?? []).flatMap(({ partitions }) => partitions)
+  })
+  const stream = await consumer.consume({ topics: [name], mode: 'committed', fallbackMode: 'earliest' })
+  stream.on('data', message => member.read.push(message))
+  return member
+}
+
+const first = await start('first')
+await sleep(1000)
+await produce(5)
+await sleep(2000)
+console.log('the first member reads, of four partitions:', first.read.length, 'and commits 2 of each')
+for (const message of first.read) {
+  if (message.offset === 1n) await message.commit()
+}
+first.read = []
+const second = await start('second')
+await sleep(5000)
+console.log('another joins; the first keeps partitions', first.has, 'and the other has', second.has)
+const again = first.read.filter(({ partition }) => first.has.includes(partition))
+console.log('the first is given again, of those that it keeps:', again.length)
+process.exit()
