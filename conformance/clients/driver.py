@@ -168,7 +168,10 @@ class Driver:
 
     async def do(self, step: UserStep) -> Reply:
         """Have a consumer's user take a step.  A close may take a bit longer than its timeout."""
-        within_s = step.timeout_ms / 1000 + CLOSE_MORE_S if isinstance(step, Close) else None
+        within_s = None
+        if isinstance(step, Close):
+            times = 2 if step.twice is True else 1
+            within_s = times * step.timeout_ms / 1000 + CLOSE_MORE_S
         return await self._do(UserCommand(next(self._ids), step), within_s)
 
     async def bye(self) -> None:

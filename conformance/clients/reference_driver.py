@@ -209,6 +209,9 @@ _FEATURES = (
     "commit-on-revoke",
     "metadata-age",
     "transactions",
+    "pattern",
+    "pause",
+    "close-twice",
 )
 _LONGEST_LINE = 2**20
 _NONE = "NONE"
@@ -229,6 +232,7 @@ class _User:
         self._commits: list[int] = []
         self._transactions: list[int] = []
         self._close: tuple[int, int] | None = None
+        self._closes_again: Close | None = None
         self.is_closed = False
         settings = _settings(start, conduct)
         self.consumer = ReferenceConsumer(settings, parse_address(start.bootstrap), self._see)
@@ -242,6 +246,7 @@ class _User:
             self._transactions.append(number)
         elif isinstance(step, Close):
             self._close = number, now_ms()
+            self._closes_again = step if step.twice is True else None
         self.consumer.give(step)
         if not isinstance(step, Commit | CommitInTransaction | Close):
             self._say(driver_messages.Done(id=number, ok=True))
@@ -267,6 +272,9 @@ class _User:
                 del self._commits[:1]
             case Transacted(error):
                 self._say(_commit_reply(self._transactions.pop(0), error))
+            case Closed() if self._closes_again is not None:
+                again, self._closes_again = self._closes_again, None
+                self.consumer.give(again)
             case Closed():
                 self.is_closed = True
                 if self._close is not None:
@@ -320,6 +328,8 @@ def _settings(start: driver_messages.Start, conduct: Conduct) -> ClientSettings:
     )
     if not isinstance(start.metadata_max_age_ms, msgspec.UnsetType):
         settings = replace(settings, metadata_max_age_ms=start.metadata_max_age_ms)
+    if not isinstance(start.pattern, msgspec.UnsetType):
+        settings = replace(settings, pattern=start.pattern)
     own = {name: int(start.settings[name]) for name in _OWN_NAMES if name in start.settings}
     return replace(settings, **own)
 

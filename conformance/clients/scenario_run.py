@@ -60,14 +60,18 @@ from fencepost.model.plans.steps import (
     Commit,
     CommitInTransaction,
     Crash,
+    CreateTopic,
+    DeleteTopic,
     ExpireSession,
     Failover,
     JoinGuest,
     Loading,
+    PausePartitions,
     Produce,
     ReleaseHeld,
     RemoveMember,
     RestartBroker,
+    ResumePartitions,
     ResumePolling,
     Settings,
     Start,
@@ -82,11 +86,13 @@ from fencepost.properties.requirements.driver_messages import (
     ConsumerSettings,
     Done,
     Introduction,
+    Partition,
     Refused,
     Unsupported,
 )
 from fencepost.properties.requirements.evidence import (
     CLOCK_MS,
+    CLOSE_TWICE,
     COMMIT,
     COOPERATIVE,
     END_TXN,
@@ -392,14 +398,19 @@ class _BrokeOffError(Exception):
 
 
 def settings_for(
-    chosen: Settings, scenario: Scenario, introduction: Introduction, place: Place, run: str
+    chosen: Settings,
+    scenario: Scenario,
+    introduction: Introduction,
+    place: Place,
+    run: str,
+    topics: Iterable[str],
 ) -> ConsumerSettings:
-    """Make the settings of a consumer, without its instance id."""
+    """Make the settings of a consumer of these topics, without its instance id."""
     name = chosen.assignor or scenario.assignor
     return ConsumerSettings(
         bootstrap=place.broker.bootstrap,
         group=place.group,
-        topics=(place.topic,),
+        topics=tuple(topics),
         session_timeout_ms=chosen.session_timeout_ms or SESSION_MS,
         heartbeat_interval_ms=chosen.heartbeat_interval_ms or HEARTBEAT_MS,
         max_poll_interval_ms=chosen.max_poll_interval_ms or POLL_INTERVAL_MS,
@@ -411,6 +422,7 @@ def settings_for(
         commit_on_revoke=chosen.commit_on_revoke or msgspec.UNSET,
         metadata_max_age_ms=chosen.metadata_max_age_ms or msgspec.UNSET,
         transactions="transactions" in scenario.needs or msgspec.UNSET,
+        pattern=f"^{place.topic}.*$" if chosen.by_pattern else msgspec.UNSET,
     )
 
 
@@ -496,6 +508,8 @@ class ScenarioRun:
                 Close()
                 | StopPolling()
                 | ResumePolling()
+                | PausePartitions()
+                | ResumePartitions()
                 | Commit()
                 | CommitInTransaction()
                 | Unsubscribe()
@@ -507,12 +521,14 @@ class ScenarioRun:
 
     async def _append(self, count: int) -> None:
         """Append records to each partition."""
-        began, partitions = self.timeline.now_ms(), self._partitions[self._place.topic]
-        for partition in range(partitions):
-            await self._produce(partition, count)
-        self.timeline.actions.append(
-            Action("produce", "", began, self.timeline.now_ms(), count=count, partitions=partitions)
-        )
+        for topic, partitions in self._partitions.items():
+            began = self.timeline.now_ms()
+            for partition in range(partitions):
+                await self._produce(topic, partition, count)
+            ended = self.timeline.now_ms()
+            self.timeline.actions.append(
+                Action("produce", "", began, ended, count=count, partitions=partitions, topic=topic)
+            )
 
     async def _read_on(self) -> None:
         """Give those who run the time to read all, and further records then."""
@@ -522,9 +538,9 @@ class ScenarioRun:
             await self._append(_STEP_RECORDS)
             await self._await(Until(CaughtUp(running), _CATCH_UP_MS))
 
-    async def _produce(self, partition: int, count: int) -> None:
+    async def _produce(self, topic: str, partition: int, count: int) -> None:
         """Append records; a topic that was just made may have no leader yet."""
-        broker, topic = self._place.broker, self._place.topic
+        broker = self._place.broker
         deadline = self.timeline.now_ms() + _LEADER_MS
         while True:
             try:
@@ -573,7 +589,12 @@ class ScenarioRun:
         number = 1 + sum(run.consumer == act.consumer for run in self.timeline.runs)
         run_id = client_id(act.consumer, number)
         settings = settings_for(
-            act.settings, self._scenario, driver.introduction, self._place, run_id
+            act.settings,
+            self._scenario,
+            driver.introduction,
+            self._place,
+            run_id,
+            self._partitions,
         )
         if act.instance is not None:
             settings = structs.replace(settings, instance=act.instance)
@@ -595,18 +616,24 @@ class ScenarioRun:
     async def _tell(self, act: UserStep) -> None:
         run = self._run(act.consumer)
         step, limit_ms = structs.replace(act, consumer=self._name(run)), None
+        name, named = step_name(act), ()
         if isinstance(step, Close):
             limit_ms = float(step.timeout_ms)
             self.timeline.end(run, "closed")
+            if step.twice is True:
+                name, limit_ms = CLOSE_TWICE, 2 * limit_ms
+        elif isinstance(step, PausePartitions | ResumePartitions):
+            named = tuple((self._place.topic, number) for _, number in step.partitions)
+            step = structs.replace(step, partitions=named)
         elif isinstance(step, Subscribe):
             step = structs.replace(step, topics=(self._place.topic,))
         reply = await self._drivers[run.process].do(step)
-        self._note_reply(step_name(act), run, reply, limit_ms)
+        self._note_reply(name, run, reply, limit_ms, named)
 
     async def _provoke(self, act: ServedStep) -> None:
         broker = self._served()
         group = self._place.group
-        run, outcome = None, "ok"
+        run, outcome, topic = None, "ok", ""
         match act:
             case InjectFaults(provocations=provocations):
                 broker.provoke(*provocations)
@@ -617,6 +644,14 @@ class ScenarioRun:
             case AddPartitions(count=count):
                 broker.add_partitions(self._place.topic, count)
                 self._partitions[self._place.topic] = count
+            case CreateTopic(name=name, partitions=partitions):
+                topic = f"{self._place.topic}-{name}"
+                broker.create_topic(topic, partitions)
+                self._partitions[topic] = partitions
+            case DeleteTopic(name=name):
+                topic = f"{self._place.topic}-{name}"
+                broker.delete_topic(topic)
+                self._partitions.pop(topic, None)
             case ExpireSession(consumer=consumer):
                 run = self._run(consumer)
                 if not await broker.expire(group, run.instance or self._member_id(run)):
@@ -630,7 +665,7 @@ class ScenarioRun:
             case RestartBroker(as_of=as_of, down_ms=down_ms):
                 await broker.restart(as_of=as_of, down_ms=down_ms)
                 self._note_versions()
-        self._note(step_name(act), run, outcome)
+        self._note(step_name(act), run, outcome, topic)
 
     def _served(self) -> ApplicationBroker:
         if self._place.served is None:
@@ -699,13 +734,20 @@ class ScenarioRun:
     def _name(self, run: ConsumerRun) -> str:
         return f"{self._label}/{run.id}"
 
-    def _note(self, name: str, run: ConsumerRun | None = None, outcome: str = "ok") -> None:
+    def _note(
+        self, name: str, run: ConsumerRun | None = None, outcome: str = "ok", topic: str = ""
+    ) -> None:
         of = "" if run is None else run.id
-        action = Action(name, of, self._since, self.timeline.now_ms(), outcome)
+        action = Action(name, of, self._since, self.timeline.now_ms(), outcome, topic=topic)
         self.timeline.actions.append(action)
 
     def _note_reply(
-        self, name: str, run: ConsumerRun, reply: Reply, limit_ms: float | None = None
+        self,
+        name: str,
+        run: ConsumerRun,
+        reply: Reply,
+        limit_ms: float | None = None,
+        named: tuple[Partition, ...] = (),
     ) -> None:
         outcome, message, fatal, took_ms = "ok", "", False, None
         match reply:
@@ -720,7 +762,18 @@ class ScenarioRun:
                 outcome, message = "late", str(reply)
         now = self.timeline.now_ms()
         self.timeline.actions.append(
-            Action(name, run.id, self._since, now, outcome, message, fatal, took_ms, limit_ms)
+            Action(
+                name,
+                run.id,
+                self._since,
+                now,
+                outcome,
+                message,
+                fatal,
+                took_ms,
+                limit_ms,
+                named=named,
+            )
         )
 
     def _note_versions(self) -> None:

@@ -144,6 +144,17 @@ class ApplicationBroker(ModelBroker):
         self.history.act("add-partitions", topic=topic, count=count)
         self.topics.grow(topic, count)
 
+    def create_topic(self, topic: str, partitions: int) -> None:
+        """Make a topic, as an administrator does."""
+        self.history.act("create-topic", topic=topic, partitions=partitions)
+        self.cluster.make_topic(topic, partitions)
+
+    def delete_topic(self, topic: str) -> None:
+        """Delete a topic, as an administrator does; none is made by being asked for any more."""
+        self.history.act("delete-topic", topic=topic)
+        self.cluster.creates_topics = False
+        self.cluster.delete_topic(topic)
+
     # Provocations.
 
     def provoke(self, *provocations: Provocation) -> None:

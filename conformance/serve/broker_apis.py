@@ -232,6 +232,8 @@ class BrokerApis:
     ) -> None:
         self.topics = topics
         self.versions: Mapping[str, tuple[int, int]] = {}
+        self.creates_topics = True
+        """auto.create.topics.enable."""
         self._nodes = nodes
         self._spoken = {**apis, **VERSIONS}
         self._settings = settings
@@ -312,6 +314,13 @@ class BrokerApis:
         if name not in self.topics:
             self.topics.make(name, partitions)
 
+    def delete_topic(self, name: str) -> bool:
+        """Delete a topic, its records and the groups' offsets for it; False: there is none."""
+        is_known = self.topics.remove(name)
+        if is_known:
+            self._groups.running.remove_offsets(frozenset({name}))
+        return is_known
+
     def _api_versions(self, version: int, body: Mapping[str, Any]) -> dict[str, Any]:
         names = (body.get("clientSoftwareName"), body.get("clientSoftwareVersion"))
         if version >= _SOFTWARE_SINCE and not all(_SOFTWARE.fullmatch(n or "") for n in names):
@@ -320,7 +329,7 @@ class BrokerApis:
 
     def _metadata(self, version: int, body: Mapping[str, Any]) -> dict[str, Any]:
         topics = body["topics"]
-        create = body.get("allowAutoTopicCreation", True)
+        create = self.creates_topics and body.get("allowAutoTopicCreation", True)
         if topics is None or (not topics and version < _NULL_IS_ALL_SINCE):
             rows = [_described(topic, self._partitions(topic)) for topic in self.topics.values()]
         else:
@@ -423,9 +432,7 @@ class BrokerApis:
         if name is None:
             topic = self.topics.by_id(topic_id)
             name, code = None if topic is None else topic.name, Code.UNKNOWN_TOPIC_ID
-        known = name is not None and self.topics.remove(name)
-        if known:
-            self._groups.running.remove_offsets(frozenset({name}))
+        known = name is not None and self.delete_topic(name)
         return {
             "name": name,
             "topicId": topic_id,

@@ -125,7 +125,8 @@ class VirtualCluster:
             case AddOffsetsRequest() | EndTransactionRequest():
                 return TransactionResponse(0)
             case MetadataRequest():
-                return MetadataResponse(self.nodes, tuple(map(self._leaders, message.topics)))
+                topics = self.topics if message.topics is None else message.topics
+                return MetadataResponse(self.nodes, tuple(map(self._leaders, topics)))
             case ListOffsetsRequest():
                 rows = (
                     OffsetRow(p, 0, 0 if message.earliest else self.ends.get(p, 0))
@@ -137,7 +138,10 @@ class VirtualCluster:
 
     def has_records(self, message: FetchRequest) -> bool:
         """Return True if there is anything to fetch."""
-        return any(self.ends.get(partition, 0) > at for partition, at in message.positions)
+        return any(
+            self.ends.get(partition, 0) > at or self._is_missing(partition.topic)
+            for partition, at in message.positions
+        )
 
     def _versions(self) -> Iterable[VersionRange]:
         known = {**self.model.machine.revision.apis, **CLUSTER_VERSIONS}
@@ -153,6 +157,8 @@ class VirtualCluster:
         return TopicLeaders(topic, 0, tuple(leaders), tuple(racks) if self.racks else ())
 
     def _fetched(self, partition: TopicPartition, at: int) -> FetchedLog:
+        if self._is_missing(partition.topic):
+            return FetchedLog(partition, Error.UNKNOWN_TOPIC_OR_PARTITION.value, ())
         end = min(self.ends.get(partition, 0), at + _FETCHED_AT_MOST)
         return FetchedLog(partition, 0, (Batch(at, end - 1, end - at),) if end > at else ())
 

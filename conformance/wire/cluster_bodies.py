@@ -84,7 +84,7 @@ def request_body(version: int, message: ClusterRequest) -> dict[str, Any]:
         case EndTransactionRequest(producer, committed):
             return {**_producer(producer), "committed": committed}
         case MetadataRequest(topics):
-            rows = [{"name": topic} for topic in topics]
+            rows = None if topics is None else [{"name": topic} for topic in topics]
             return (
                 {"topics": rows, "allowAutoTopicCreation": False}
                 if version >= 4

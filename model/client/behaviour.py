@@ -173,6 +173,8 @@ class Conduct:
     reads_given_back: bool = False
     reads_after_commit: bool = True
     heeds_committed: bool = True
+    heeds_pause: bool = True
+    heeds_resume: bool = True
 
     # The user.
     tells_fence: bool = True
@@ -185,6 +187,8 @@ class Conduct:
     commits_late: bool = False
     commits_unsubscribed: bool = False
     commits_as_before: bool = False
+    heeds_new_topics: bool = True
+    ends_when_deleted: bool = False
     tells_refusal: bool = True
     heeds_changed_topics: bool = True
     beats_when_idle: bool = True
@@ -195,6 +199,7 @@ class Conduct:
     returns_after_poll_interval: bool = True
     close_has_deadline: bool = True
     close_lingers_ms: int = 0
+    closes_again: bool = True
     evicts_when_fenced: bool = False
 
     def reaction(self, api: str, code: int | str) -> Reaction:
@@ -216,7 +221,8 @@ class ClientSettings(msgspec.Struct, frozen=True, kw_only=True):
     cooperative if all of them are.  `max_poll_interval_ms` is the rebalance timeout, too.
     `auto_commit_ms` None: only the user commits.  `commits_on_revoke`: it does when its partitions
     are taken away.  `fetches` False: the user wants no records, and
-    only the membership matters.  `conduct`: its behaviour, right or not.
+    only the membership matters.  `pattern`: a regular expression; it subscribes to all topics whose
+    whole name matches, and `topics` don't count.  `conduct`: its behaviour, right or not.
     """
 
     group_id: str
@@ -240,4 +246,5 @@ class ClientSettings(msgspec.Struct, frozen=True, kw_only=True):
     fetches: bool = True
     fetch_max_wait_ms: int = 500
     metadata_max_age_ms: int = 300_000
+    pattern: str | None = None
     conduct: Conduct = RIGHT

@@ -72,6 +72,8 @@ from fencepost.model.plans.steps import (
     Close,
     Commit,
     CommitInTransaction,
+    PausePartitions,
+    ResumePartitions,
     ResumePolling,
     Start,
     StopPolling,
@@ -111,7 +113,7 @@ def unsubscribe(work: ClientWork) -> None:
         return
     before = work.state
     _revoke(work)
-    work.change(topics=())
+    work.change(topics=(), pattern=None)
     step_out(work, Occasion.UNSUBSCRIBE)
     committing.unsubscribed(work, before)
 
@@ -225,6 +227,8 @@ def step(settings: ClientSettings, state: ClientState, event_in: Input, now_ms: 
         while (endpoint := links.overdue(work)) is not None:
             _connection_lost(work, endpoint, links.give_up(work, endpoint))
         _pursue(work)
+    elif isinstance(event_in, Close) and work.conduct.closes_again:
+        work.tell(Closed())
     return ClientStep(work.state, tuple(work.requests), tuple(work.events), _wake_at_ms(work))
 
 
@@ -256,18 +260,24 @@ def _tell_failure(work: ClientWork) -> None:
 def _take(work: ClientWork, event_in: Input) -> None:
     match event_in:
         case Start():
-            work.change(stage=Stage.RUNNING, topics=work.settings.topics)
+            pattern = work.settings.pattern
+            topics = work.settings.topics if pattern is None else ()
+            work.change(stage=Stage.RUNNING, topics=topics, pattern=pattern)
         case StopPolling():
             poll_by = work.now_ms + work.settings.max_poll_interval_ms
             work.change(is_polling=False, poll_by_ms=poll_by)
         case ResumePolling():
             work.change(is_polling=True, poll_by_ms=None, is_reported=False)
+        case PausePartitions(partitions=partitions):
+            fetching.pause(work, partitions)
+        case ResumePartitions(partitions=partitions):
+            fetching.resume(work, partitions)
         case Commit():
             committing.commit_for_user(work)
         case CommitInTransaction():
             transacting.transact_for_user(work)
         case Subscribe() if work.state.topics or work.conduct.subscribes_again:
-            work.change(topics=event_in.topics)
+            work.change(topics=event_in.topics, pattern=None)
             if work.state.membership.phase is not Phase.OUT:
                 work.change_member(needs_join=True)
         case Unsubscribe():

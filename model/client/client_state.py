@@ -156,11 +156,13 @@ class Position(msgspec.Struct, frozen=True):
 class Reading(msgspec.Struct, frozen=True):
     """The user's partitions, and their positions.
 
-    `given_back`: those that a lying client reads though it gave them back.
+    `given_back`: those that a lying client reads though it gave them back.  `paused`: the user
+    wants no records of them now.
     """
 
     positions: tuple[Position, ...] = ()
     given_back: tuple[Position, ...] = ()
+    paused: frozenset[TopicPartition] = frozenset()
     backoff: Backoff = Backoff()
     fetch_backoff: Backoff = Backoff()
 
@@ -210,7 +212,8 @@ class Transacting(msgspec.Struct, frozen=True):
 class ClientState(msgspec.Struct, frozen=True):
     """A client.
 
-    `next_id`: the next correlation id.  `poll_by_ms`: time at which the user exceeds the poll
+    `next_id`: the next correlation id.  `topics`: that it subscribes to; `pattern`: that they match
+    (None: they were named).  `poll_by_ms`: time at which the user exceeds the poll
     interval; None while it polls.  `memory`: the sticky assignor's message to the leader; a member
     that was removed still has it.  `leaving`: the member id that shall leave.  `failure`: the fatal
     error, once there is one; `is_reported`: since the user polled last.
@@ -219,6 +222,7 @@ class ClientState(msgspec.Struct, frozen=True):
     stage: Stage = Stage.NEW
     next_id: int = 1
     topics: tuple[str, ...] = ()
+    pattern: str | None = None
     poll_by_ms: int | None = None
     is_polling: bool = True
     links: tuple[Link, ...] = ()

@@ -43,6 +43,7 @@ from fencepost.model.messages.subscription import TopicPartition
 _NONE = Error.NONE.value
 _GROUPS_SINCE = 8
 _OFFSET_OUT_OF_RANGE = 1
+_UNKNOWN_TOPIC = Error.UNKNOWN_TOPIC_OR_PARTITION.value
 
 
 def pursue(work: ClientWork) -> None:
@@ -60,11 +61,25 @@ def pursue(work: ClientWork) -> None:
         _ask_log(work, leader, positions)
 
 
+def pause(work: ClientWork, partitions: Iterable[tuple[str, int]]) -> None:
+    """Hand out no records of these partitions until they are resumed, or assigned anew."""
+    if work.conduct.heeds_pause:
+        named = frozenset(TopicPartition(*partition) for partition in partitions)
+        work.change_reading(paused=work.state.reading.paused | named)
+
+
+def resume(work: ClientWork, partitions: Iterable[tuple[str, int]]) -> None:
+    """Read on from where the user was."""
+    if work.conduct.heeds_resume:
+        named = frozenset(TopicPartition(*partition) for partition in partitions)
+        work.change_reading(paused=work.state.reading.paused - named)
+
+
 def _to_read(work: ClientWork) -> Sequence[Position]:
     """List the positions to read on from: those of all partitions that the user has."""
     reading, before = work.state.reading, work.state.membership.target_before
     kept = [p for p in reading.positions if work.conduct.reads_kept or p.partition not in before]
-    return (*kept, *reading.given_back)
+    return (*(p for p in kept if p.partition not in reading.paused), *reading.given_back)
 
 
 def _by_leader(
@@ -190,8 +205,13 @@ def log_read(work: ClientWork, request: FetchRequest, answer: FetchResponse) -> 
         position = positions.get(row.partition)
         if position is None or position.offset != fetched_from.get(row.partition):
             continue
+        if row.partition in reading.paused:
+            continue
         if row.error_code == _OFFSET_OUT_OF_RANGE:
             changed[row.partition] = replace(position, offset=None, resets=True)
+        elif row.error_code == _UNKNOWN_TOPIC and work.conduct.ends_when_deleted:
+            work.fail(row.error_code, "Fetch")
+            return
         elif row.error_code != _NONE:
             is_wrong = True
         else:

@@ -9,6 +9,7 @@ lost coordinator is looked up again, and its connection ended); KIP-429; KIP-881
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
@@ -18,7 +19,14 @@ from fencepost.model.assignors.sticky import assign_sticky, recalled
 from fencepost.model.client import links
 from fencepost.model.client.behaviour import Leading, Reaction
 from fencepost.model.client.client_interface import BOOTSTRAP, Endpoint, Role
-from fencepost.model.client.client_state import Backoff, ClientState, ClientWork, Stage, TopicLayout
+from fencepost.model.client.client_state import (
+    Backoff,
+    ClientState,
+    ClientWork,
+    Phase,
+    Stage,
+    TopicLayout,
+)
 from fencepost.model.messages.cluster_messages import (
     FindCoordinatorRequest,
     FindCoordinatorResponse,
@@ -176,7 +184,9 @@ def topics_of_interest(state: ClientState) -> frozenset[str]:
 
 
 def knows_topics(state: ClientState) -> bool:
-    """Return True if all topics that matter are known."""
+    """Return True if all topics that matter are known: with a pattern, all that there are."""
+    if state.pattern is not None:
+        return state.cluster.read_ms is not None
     return topics_of_interest(state) <= {row.topic for row in state.cluster.topics}
 
 
@@ -190,7 +200,7 @@ def pursue(work: ClientWork) -> None:
             group_id = work.settings.group_id
             links.ask(work, link, "FindCoordinator", lambda _: FindCoordinatorRequest(group_id))
     elif _needs_metadata(work) and (link := links.idle(work, BOOTSTRAP)):
-        topics = tuple(sorted(topics_of_interest(state)))
+        topics = None if state.pattern else tuple(sorted(topics_of_interest(state)))
         links.ask(work, link, "Metadata", lambda _: MetadataRequest(topics))
 
 
@@ -210,7 +220,7 @@ def _waits_to_commit(work: ClientWork) -> bool:
 
 def _needs_metadata(work: ClientWork) -> bool:
     state, cluster = work.state, work.state.cluster
-    if state.stage is not Stage.RUNNING or not state.topics:
+    if state.stage is not Stage.RUNNING or not (state.topics or state.pattern):
         return False
     if work.now_ms < cluster.backoff.not_before_ms:
         return False
@@ -258,11 +268,28 @@ def metadata_read(work: ClientWork, answer: MetadataResponse) -> None:
         is_stale=not is_whole,
         backoff=Backoff() if is_whole else work.failed(cluster.backoff),
     )
+    _match_topics(work)
     nodes = set(answer.brokers)
     for link in work.state.links:
         endpoint = link.endpoint
         if endpoint.role is Role.LEADER and endpoint[1:] not in nodes and link.flight is None:
             links.hang_up(work, endpoint)
+
+
+def _match_topics(work: ClientWork) -> None:
+    """Subscribe to the topics that match the pattern now; a member joins again if they differ."""
+    state = work.state
+    if state.pattern is None or state.stage is not Stage.RUNNING:
+        return
+    if state.topics and not work.conduct.heeds_new_topics:
+        return
+    known = (row.topic for row in state.cluster.topics if row.leaders)
+    topics = tuple(sorted(topic for topic in known if re.fullmatch(state.pattern, topic)))
+    if topics == state.topics:
+        return
+    work.change(topics=topics)
+    if state.membership.phase is not Phase.OUT:
+        work.change_member(needs_join=True)
 
 
 def metadata_lost(work: ClientWork) -> None:

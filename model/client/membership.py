@@ -318,7 +318,8 @@ def _hand_out(work: ClientWork) -> None:
     work.tell(Assigned(added))
     positions = tuple(before.get(p) or Position(p) for p in member.target)
     stale = (p for p in work.state.reading.given_back if p.partition not in member.target)
-    work.change(reading=Reading(positions, tuple(stale)))
+    paused = work.state.reading.paused.intersection(before)
+    work.change(reading=Reading(positions, tuple(stale), paused))
     again = bool(gone) and work.conduct.rejoins_after_revoking
     work.change_member(is_handed_out=True, needs_join=again, owes_join=bool(gone))
 

@@ -137,9 +137,9 @@ class TransactionResponse(msgspec.Struct, frozen=True):
 
 
 class MetadataRequest(msgspec.Struct, frozen=True):
-    """A request for the leaders of these topics' partitions."""
+    """A request for the leaders of these topics' partitions; None: of all topics."""
 
-    topics: tuple[str, ...]
+    topics: tuple[str, ...] | None
 
 
 class MetadataResponse(msgspec.Struct, frozen=True):

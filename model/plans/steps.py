@@ -223,7 +223,8 @@ class Settings(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_f
     """The settings of a consumer that differ between scenarios; None: as in all.
 
     `assignor` None: the one that the scenario names, or the library's usual one.
-    `commit_on_revoke`: the user commits when its partitions are taken away.
+    `commit_on_revoke`: the user commits when its partitions are taken away.  `by_pattern`: it
+    subscribes to all topics whose names begin as that of the scenario's does.
     """
 
     session_timeout_ms: int | None = None
@@ -233,6 +234,7 @@ class Settings(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_f
     assignor: str | None = None
     commit_on_revoke: bool = False
     metadata_max_age_ms: int | None = None
+    by_pattern: bool = False
 
 
 class Start(Step, frozen=True):
@@ -282,11 +284,26 @@ class Subscribe(Step, frozen=True):
     """In a scenario none are named: it has one topic."""
 
 
+class PausePartitions(Step, frozen=True):
+    """Pause partitions: no record of them is wanted until they are resumed."""
+
+    consumer: str
+    partitions: tuple[tuple[str, int], ...]
+
+
+class ResumePartitions(Step, frozen=True):
+    """Resume partitions that were paused."""
+
+    consumer: str
+    partitions: tuple[tuple[str, int], ...]
+
+
 class Close(Step, frozen=True):
-    """Close the consumer cleanly."""
+    """Close the consumer cleanly; `twice`: and again, once that has returned."""
 
     consumer: str
     timeout_ms: int = 5000
+    twice: bool | msgspec.UnsetType = msgspec.UNSET
 
 
 class Crash(Step, frozen=True):
@@ -296,7 +313,15 @@ class Crash(Step, frozen=True):
 
 
 UserStep = (
-    StopPolling | ResumePolling | Commit | CommitInTransaction | Unsubscribe | Subscribe | Close
+    StopPolling
+    | ResumePolling
+    | PausePartitions
+    | ResumePartitions
+    | Commit
+    | CommitInTransaction
+    | Unsubscribe
+    | Subscribe
+    | Close
 )
 
 # What happens around them.
@@ -321,6 +346,19 @@ class AddPartitions(Step, frozen=True):
     """Give the topic more partitions: it has `count` then."""
 
     count: int
+
+
+class CreateTopic(Step, frozen=True):
+    """Make another topic, whose name is that of the scenario's with `-` and this behind it."""
+
+    name: str
+    partitions: int = 2
+
+
+class DeleteTopic(Step, frozen=True):
+    """Delete another topic; it is not made again by being asked for."""
+
+    name: str
 
 
 class ClearFaults(Step, tag="relent", frozen=True):

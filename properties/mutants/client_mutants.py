@@ -280,6 +280,36 @@ _MUTANTS = (
         Conduct(beats_when_idle=False),
     ),
     ClientMutant(
+        "misses-new-topics",
+        "a consumer that subscribes by a pattern heeds no topic that is made later",
+        ("CLIENT-READ-NEW-TOPIC",),
+        Conduct(heeds_new_topics=False),
+    ),
+    ClientMutant(
+        "ends-when-deleted",
+        "a consumer gives up when one of its topics is deleted",
+        ("CLIENT-READ-DELETED-TOPIC",),
+        Conduct(ends_when_deleted=True),
+    ),
+    ClientMutant(
+        "reads-when-paused",
+        "records of a partition that the user has paused reach it",
+        ("CLIENT-READ-PAUSED",),
+        Conduct(heeds_pause=False),
+    ),
+    ClientMutant(
+        "stays-paused",
+        "a partition that was paused is never read again",
+        ("CLIENT-READ-RESUMED",),
+        Conduct(heeds_resume=False),
+    ),
+    ClientMutant(
+        "hangs-when-closed-twice",
+        "closing a consumer that is closed never returns",
+        ("CLIENT-CLOSE-TWICE",),
+        Conduct(closes_again=False),
+    ),
+    ClientMutant(
         "tells-passing-errors",
         "the user is told of each error that the client deals with itself",
         ("CLIENT-JOIN-ERROR-HIDDEN",),

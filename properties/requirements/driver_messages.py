@@ -17,6 +17,8 @@ from fencepost.model.plans.steps import (
     Close,
     Commit,
     CommitInTransaction,
+    PausePartitions,
+    ResumePartitions,
     ResumePolling,
     StopPolling,
     Subscribe,
@@ -37,6 +39,8 @@ FEATURES = (
     "commit-on-revoke",
     "metadata-age",
     "transactions",
+    "pattern",
+    "close-twice",
 )
 
 _Count = Annotated[int, Meta(ge=0)]
@@ -70,6 +74,8 @@ class ConsumerSettings(Message, kw_only=True, frozen=True):
     user commits and waits in the callback that takes partitions away, before it returns.
     `metadata_max_age_ms`: metadata of topics are asked for again when they are that old.
     `transactions`: its user will commit in transactions.
+    `pattern`: subscribe to the topics whose whole name matches this regular expression, now and
+    later; `topics` are those that there are.
     """
 
     bootstrap: str
@@ -88,6 +94,7 @@ class ConsumerSettings(Message, kw_only=True, frozen=True):
     commit_on_revoke: bool | msgspec.UnsetType = msgspec.UNSET
     metadata_max_age_ms: int | msgspec.UnsetType = msgspec.UNSET
     transactions: bool | msgspec.UnsetType = msgspec.UNSET
+    pattern: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class Start(ConsumerSettings, tag_field="cmd", tag="start", kw_only=True, frozen=True):
@@ -125,6 +132,8 @@ def _command(name: str, step: type[UserStep], **defaults: Any) -> type[Any]:
 _USER_COMMANDS: Mapping[type[UserStep], type[Any]] = {
     StopPolling: _command("StopPolling", StopPolling),
     ResumePolling: _command("PollOn", ResumePolling),
+    PausePartitions: _command("Pause", PausePartitions),
+    ResumePartitions: _command("Resume", ResumePartitions),
     Commit: _command("Commit", Commit),
     CommitInTransaction: _command("CommitInTransaction", CommitInTransaction),
     Unsubscribe: _command("Unsubscribe", Unsubscribe),

@@ -48,15 +48,19 @@ FIRST_WITH_INSTANCE = {JOIN: 5, SYNC: 3, HEARTBEAT: 3, COMMIT: 7}
 
 COOPERATIVE = "cooperative"
 
+PAUSE, RESUME, CLOSE_TWICE = "pause-partitions", "resume-partitions", "close-twice"
 _CALLS = {
     "start",
     "close",
+    CLOSE_TWICE,
     "commit",
     "commit-in-transaction",
     "unsubscribe",
     "subscribe",
     "stop-polling",
     "poll-on",
+    PAUSE,
+    RESUME,
 }
 """Names of the actions that are calls of a user."""
 
@@ -149,7 +153,8 @@ class Action:
     `outcome`: `ok`, `late` (the library didn't return), `unsupported`, or the name of an error;
     `message`: the sentence with it; `fatal`: the library calls it so.  `took_ms`, `limit_ms`: the
     time that it took by the library's account, and the time that it may take.  `count`: of the
-    records that it appended to each partition; `partitions`: the number of these.
+    records that it appended to each partition; `partitions`: the number of these.  `topic`: that it
+    is about; "": the scenario has one.  `named`: the partitions that it names.
     """
 
     name: str
@@ -163,6 +168,8 @@ class Action:
     limit_ms: float | None = None
     count: int = 0
     partitions: int = 0
+    topic: str = ""
+    named: tuple[Partition, ...] = ()
 
     @property
     def is_refused_call(self) -> bool:

@@ -12,6 +12,7 @@ from fencepost.model.messages.messages import LeaveGroupRequest
 from fencepost.model.table.table import Level
 from fencepost.properties.requirements.driver_messages import Assigned, Lost, Partition, Revoked
 from fencepost.properties.requirements.evidence import (
+    CLOSE_TWICE,
     COMMIT,
     HEARTBEAT,
     JOIN,
@@ -134,6 +135,18 @@ def _dynamic_leaves(evidence: Evidence) -> Iterator[Verdict]:
 def _closes_in_time(evidence: Evidence) -> Iterator[Verdict]:
     for run, close in evidence.actions_on_runs(_CLOSE):
         yield _in_time(evidence, run, close)
+
+
+def _closes_twice(evidence: Evidence) -> Iterator[Verdict]:
+    for run, close in evidence.actions_on_runs(CLOSE_TWICE):
+        yield _in_time(evidence, run, close)
+        if close.is_refused_call:
+            yield violated(
+                f"{close.outcome} from a second close",
+                f"the user of {run.name} closed it twice, and was told {close.outcome}: "
+                f"{close.message}",
+                close.began_ms,
+            )
 
 
 def _in_time(evidence: Evidence, run: ConsumerRun, close: Action) -> Verdict:
@@ -516,6 +529,18 @@ REQUIREMENTS = (
         judged="how long the call took",
         judge=_closes_in_time,
         unseen="nobody closed",
+    ),
+    Requirement(
+        "CLIENT-CLOSE-TWICE",
+        Level.SHOULD,
+        "Closing a consumer that is closed does no harm: it returns in time, and raises nothing.",
+        "java.io.Closeable, which Kafka's own consumer is: closing again has no effect",
+        provoked="a member's user closes it twice",
+        judged="that the second call returns in time, without an error",
+        dispute="Who closes twice has a mistake in the program, some say, and should be told.  But "
+        "a clean-up that runs after another one is usual, and an error there hides the first one.",
+        judge=_closes_twice,
+        unseen="nobody closed twice",
     ),
     Requirement(
         "CLIENT-CLOSE-FENCED",

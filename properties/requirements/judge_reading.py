@@ -6,10 +6,13 @@ skipped, and none again that was committed.
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from fencepost.model.history.words import enumerated
 from fencepost.model.messages.errors import Error as Code
 from fencepost.model.messages.messages import (
     OffsetCommitRequest,
@@ -22,6 +25,9 @@ from fencepost.properties.requirements.evidence import (
     COMMIT,
     JOIN,
     MEMBER_APIS,
+    PAUSE,
+    RESUME,
+    Action,
     Call,
     ConsumerRun,
     Evidence,
@@ -34,6 +40,9 @@ _PEACEFUL = {_PRODUCE, _COMMIT}
 
 _LIMIT_MS = 8000
 """Time in which a member reads on: more than any library pauses between attempts."""
+
+_USUAL_AGE_MS = 300_000
+"""Age at which metadata are asked for again, if nothing else is set."""
 
 _GRACE_MS = 500
 """Delay of records that the user had already received when its partitions were revoked."""
@@ -102,12 +111,14 @@ def _polled(
 
 def _tenures(evidence: Evidence, run: ConsumerRun) -> Iterator[_Tenure]:
     end = _duty_ends(evidence, run)
+    gone = {act.topic: act.began_ms for act in evidence.actions_of("delete-topic")}
     for sync in evidence.syncs_of(run):
         again = evidence.first_after(run, sync.at_ms, JOIN)
         until = end if again is None else min(end, again.at_ms)
         for since_ms, until_ms in _polled(evidence, run, sync.end_ms, until):
             for partition in sync.assigned:
-                yield _Tenure(run, partition, since_ms, until_ms)
+                end_ms = min(until_ms, gone.get(partition[0], until_ms))
+                yield _Tenure(run, partition, since_ms, end_ms)
 
 
 def _appended(
@@ -116,7 +127,8 @@ def _appended(
     """List the ends of a partition's log, with the times from which on they hold."""
     ends, end = [], 0
     for act in evidence.actions_of(_PRODUCE):
-        if partition[1] < act.partitions and act.ended_ms < until:
+        of_it = act.topic in {"", partition[0]} and partition[1] < act.partitions
+        if of_it and act.ended_ms < until:
             end += act.count
             ends.append((act.ended_ms, end))
     return ends
@@ -379,7 +391,149 @@ def _tenure_key(
     return next(begun, sync.at_ms), breaks
 
 
+def _reads_new_topic(evidence: Evidence) -> Iterator[Verdict]:
+    for act in evidence.actions_of("create-topic"):
+        runs = [run for run in evidence.runs if _subscribes_later(run, act)]
+        if not runs:
+            continue
+        if _is_read(evidence, act.topic):
+            yield HOLDS
+            continue
+        age = max(_metadata_age(run) for run in runs)
+        begun = act.ended_ms + age
+        if begun + _LIMIT_MS + _stalled_ms(evidence, begun, evidence.ended_ms) <= evidence.ended_ms:
+            names = enumerated([run.name for run in runs])
+            yield violated(
+                "does not read a topic that was made later",
+                f"{act.topic} was made while {names} subscribed by a pattern that it matches, and "
+                "no user was given a record of it for "
+                f"{(evidence.ended_ms - begun) / 1000:.1f} s, counted from {age:,} ms later on, "
+                "when metadata were to be asked for again",
+                act.began_ms,
+            )
+
+
+def _subscribes_later(run: ConsumerRun, act: Action) -> bool:
+    """Tell if a run subscribed by a pattern before a topic was made that matches it."""
+    pattern = run.settings.pattern
+    if not isinstance(pattern, str) or run.ended_ms is not None:
+        return False
+    return run.began_ms <= act.began_ms and re.fullmatch(pattern, act.topic) is not None
+
+
+def _metadata_age(run: ConsumerRun) -> int:
+    age = run.settings.metadata_max_age_ms
+    return age if isinstance(age, int) else _USUAL_AGE_MS
+
+
+def _is_read(evidence: Evidence, topic: str) -> bool:
+    return any(
+        records.partition[0] == topic
+        for run in evidence.runs
+        for _, records in evidence.records_of(run)
+    )
+
+
+def _reads_beside_deleted(evidence: Evidence) -> Iterator[Verdict]:
+    for act in evidence.actions_of("delete-topic"):
+        runs = [r for r in evidence.runs if r.began_ms <= act.began_ms and r.ended_ms is None]
+        for run in runs:
+            ends = [at_ms for at_ms, error in evidence.errors_of(run, act.began_ms) if error.fatal]
+            ends += [at for at in (evidence.ended(run),) if at is not None and at >= act.began_ms]
+            if ends:
+                yield violated(
+                    "ends after a topic was deleted",
+                    f"{act.topic} was deleted, and the user of {run.name} was told an error after "
+                    "which it reads nothing more, of no other topic",
+                    min(ends),
+                )
+        for topic, count in evidence.partitions.items() if runs else ():
+            for number in range(count):
+                yield from _reads_on(evidence, act, (topic, number))
+
+
+def _reads_on(evidence: Evidence, act: Action, partition: Partition) -> Iterator[Verdict]:
+    """Judge that what was appended to a partition after an action reaches some user."""
+    rows = [row for row in _appended(evidence, partition, math.inf) if row[0] > act.ended_ms]
+    position = max(_delivered(evidence, run, partition) for run in evidence.runs)
+    unread = next((at_ms for at_ms, end in rows if end > position), None)
+    if unread is None:
+        yield from (HOLDS for _ in rows[:1])
+    elif unread + _LIMIT_MS + _stalled_ms(evidence, unread, evidence.ended_ms) <= evidence.ended_ms:
+        topic, number = partition
+        yield violated(
+            "does not read on after a topic was deleted",
+            f"{act.topic} was deleted, and no user was given the records that were appended to "
+            f"{topic}-{number} afterwards, for {(evidence.ended_ms - unread) / 1000:.1f} s",
+            unread,
+        )
+
+
+def _pauses(evidence: Evidence) -> Iterator[tuple[ConsumerRun, Partition, Span]]:
+    """Yield the times in which a partition was paused: until it is resumed, or the run joins."""
+    for run, act in evidence.actions_on_runs(PAUSE):
+        if act.outcome != "ok":
+            continue
+        join = evidence.first_after(run, act.began_ms, JOIN)
+        ends = [evidence.ended_ms if run.ended_ms is None else run.ended_ms]
+        ends += [] if join is None else [join.at_ms]
+        for partition in act.named:
+            resumed = (a for a in evidence.actions_of(RESUME, run) if partition in a.named)
+            later = [a.began_ms for a in resumed if a.began_ms > act.began_ms]
+            yield run, partition, (act.ended_ms, min([*ends, *later]))
+
+
+def _pauses_reading(evidence: Evidence) -> Iterator[Verdict]:
+    for run, partition, (since, until) in _pauses(evidence):
+        if not any(since < at_ms < until for at_ms, _ in _appended(evidence, partition, until)):
+            continue
+        yield HOLDS
+        topic, number = partition
+        for at_ms, records in evidence.records_of(run, evidence.later(since, _GRACE_MS)):
+            if records.partition == partition and at_ms < until - _ORDER_MS:
+                yield violated(
+                    "records of a paused partition",
+                    f"the user of {run.name} paused {topic}-{number}, and was given records of it, "
+                    f"from offset {records.first} on, {(at_ms - since) / 1000:.1f} s later",
+                    at_ms,
+                )
+
+
+def _resumes_reading(evidence: Evidence) -> Iterator[Verdict]:
+    for run, act in evidence.actions_on_runs(RESUME):
+        if act.outcome != "ok" or evidence.first_after(run, act.began_ms, JOIN) is not None:
+            continue
+        until = evidence.ended_ms if run.ended_ms is None else run.ended_ms
+        for partition in act.named:
+            topic, number = partition
+            before = (r for at, r in evidence.records_of(run) if at < act.began_ms)
+            ends = (r.first + r.count for r in before if r.partition == partition)
+            position = max(ends, default=0)
+            after = (r for _, r in evidence.records_of(run, act.began_ms))
+            first = next((r.first for r in after if r.partition == partition), None)
+            if first is not None:
+                yield HOLDS
+            if first not in {None, position}:
+                yield violated(
+                    "goes on elsewhere after a pause",
+                    f"the user of {run.name} resumed {topic}-{number} at offset {position}, and "
+                    f"was given records from {first} on",
+                    act.began_ms,
+                )
+            end = max((end for _, end in _appended(evidence, partition, act.began_ms)), default=0)
+            begun = act.ended_ms
+            is_late = begun + _LIMIT_MS + _stalled_ms(evidence, begun, until) <= until
+            if first is None and end > position and is_late:
+                yield violated(
+                    "does not read a partition that was resumed",
+                    f"the user of {run.name} resumed {topic}-{number}, and was given no record of "
+                    f"it, from offset {position} on, for {(until - begun) / 1000:.1f} s",
+                    begun,
+                )
+
+
 _POSITIONS = "KafkaConsumer's documentation, Offsets and Consumer Position"
+_PAUSES = "KafkaConsumer's documentation, Consumption Flow Control; KafkaConsumer.pause"
 
 REQUIREMENTS = (
     Requirement(
@@ -430,5 +584,51 @@ REQUIREMENTS = (
         "were accepted before its last SyncGroup, nor below those that it was given since",
         judge=_reads_nothing_again,
         unseen="nobody read on where something was committed or read before",
+    ),
+    Requirement(
+        "CLIENT-READ-NEW-TOPIC",
+        Level.SHOULD,
+        "A topic that is made later, and matches the pattern that a member subscribed by, is read.",
+        "Kafka's KafkaConsumer.subscribe(Pattern): it is matched against all topics that exist, "
+        "each time that metadata are that old",
+        provoked="a topic is made, and records are appended to it",
+        judged="some user is given a record of it, within the age of metadata and 8 s",
+        dispute="A library may well have no patterns: then the case is unsupported.  Nothing is "
+        "lost by a late reader, so it is not a MUST.",
+        judge=_reads_new_topic,
+        unseen="no topic was made that a pattern matches",
+    ),
+    Requirement(
+        "CLIENT-READ-DELETED-TOPIC",
+        Level.MUST,
+        "When a topic is deleted, members go on reading the others that they subscribe to.",
+        "Kafka's KafkaConsumer.subscribe: a group rebalances when a topic is deleted; KIP-516, "
+        "whose errors of an unknown topic are of a partition",
+        provoked="one of two topics is deleted, and records are appended to the other one",
+        judged="no user is told a fatal error, and the records reach some user within 8 s",
+        judge=_reads_beside_deleted,
+        unseen="no topic was deleted while records were read",
+    ),
+    Requirement(
+        "CLIENT-READ-PAUSED",
+        Level.SHOULD,
+        "No record of a partition that its user has paused reaches it, until it is resumed.",
+        _PAUSES,
+        provoked="a user pauses a partition, and records are appended to it",
+        judged="no record of it reaches the user until it resumes the partition, or the member "
+        "joins again: a rebalance needn't preserve a pause",
+        judge=_pauses_reading,
+        unseen="nothing was appended to a partition that was paused",
+    ),
+    Requirement(
+        "CLIENT-READ-RESUMED",
+        Level.SHOULD,
+        "When its user resumes a partition, reading goes on at the record at which it was paused.",
+        _PAUSES,
+        provoked="a user resumes a partition to which records were appended",
+        judged="the first record of it afterwards is the one behind the last before, and comes "
+        "within 8 s",
+        judge=_resumes_reading,
+        unseen="no partition was resumed",
     ),
 )

@@ -18,6 +18,7 @@ from fencepost.conformance.simulate.simulation import (
     Simulation,
 )
 from fencepost.model.client.behaviour import MEMBER_APIS, RIGHT, ClientSettings, Conduct
+from fencepost.model.client.client import step
 from fencepost.model.client.client_interface import (
     Assigned,
     Closed,
@@ -27,7 +28,7 @@ from fencepost.model.client.client_interface import (
     Records,
     Revoked,
 )
-from fencepost.model.client.client_state import Phase
+from fencepost.model.client.client_state import ClientState, Phase
 from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import (
     JoinGroupRequest,
@@ -41,7 +42,16 @@ from fencepost.model.messages.subscription import (
     decode_assignment,
     subscription_fault,
 )
-from fencepost.model.plans.steps import Commit, ResumePolling, StopPolling, Unsubscribe
+from fencepost.model.plans.steps import (
+    Close,
+    Commit,
+    PausePartitions,
+    ResumePartitions,
+    ResumePolling,
+    Start,
+    StopPolling,
+    Unsubscribe,
+)
 
 GROUP, TOPIC, PARTITIONS = "g", "t", 6
 SESSION_MS, BEAT_MS, POLL_MS = 10_000, 1000, 20_000
@@ -494,6 +504,72 @@ _PASSING = (
     Error.COORDINATOR_LOAD_IN_PROGRESS,
     Error.COORDINATOR_NOT_AVAILABLE,
 )
+
+
+NEW, OLD = "t-new", "t-old"
+
+
+@scenario("CLIENT-READ-NEW-TOPIC")
+def a_topic_is_made_that_matches(conduct: Conduct) -> None:
+    sim = simulation()
+    group_of(sim, conduct, pattern=f"{TOPIC}.*", metadata_max_age_ms=1000)
+    sim.cluster.topics[NEW] = 1
+    sim.cluster.produce(TopicPartition(NEW, 0), 10)
+    sim.run_for(10_000)
+    assert NEW in {event.partition.topic for event in seen(sim, "a", Records)}
+
+
+@scenario("CLIENT-READ-DELETED-TOPIC")
+def a_topic_is_deleted(conduct: Conduct) -> None:
+    for pattern in (None, f"{TOPIC}.*"):
+        sim = simulation()
+        sim.cluster.topics[OLD] = 1
+        group_of(sim, conduct, topics=(OLD, TOPIC), pattern=pattern)
+        del sim.cluster.topics[OLD]
+        sim.run_for(10_000)
+        before = len(seen(sim, "a", Records))
+        produce(sim)
+        sim.run_for(10_000)
+        read = {event.partition for event in seen(sim, "a", Records)[before:]}
+        assert read == all_partitions()
+        assert not seen(sim, "a", ErrorReported)
+
+
+_FIRST = TopicPartition(TOPIC, 0)
+
+
+@scenario("CLIENT-READ-PAUSED")
+def a_paused_partition_delivers_nothing(conduct: Conduct) -> None:
+    sim = simulation()
+    group_of(sim, conduct)
+    sim.give("a", PausePartitions("a", (_FIRST,)))
+    before = len(seen(sim, "a", Records))
+    produce(sim)
+    sim.run_for(5000)
+    read = {event.partition for event in seen(sim, "a", Records)[before:]}
+    assert read == all_partitions() - {_FIRST}
+
+
+@scenario("CLIENT-READ-RESUMED")
+def a_resumed_partition_is_read_on(conduct: Conduct) -> None:
+    sim = simulation()
+    group_of(sim, conduct)
+    sim.give("a", PausePartitions("a", (_FIRST,)))
+    produce(sim)
+    sim.run_for(5000)
+    sim.give("a", ResumePartitions("a", (_FIRST,)))
+    sim.run_for(5000)
+    rows = [event for event in seen(sim, "a", Records) if event.partition == _FIRST]
+    assert [(row.first, row.count) for row in rows] == [(0, 10), (10, 10)]
+
+
+@scenario("CLIENT-CLOSE-TWICE")
+def a_second_close_returns(conduct: Conduct) -> None:
+    begun = step(settings("a", conduct), ClientState(), Start("a"), 0)
+    closed = step(settings("a", conduct), begun.state, Close("a"), 10)
+    assert isinstance(closed.events[-1], Closed)
+    again = step(settings("a", conduct), closed.state, Close("a"), 20)
+    assert again.events == (Closed(),)
 
 
 @scenario("CLIENT-JOIN-ERROR-HIDDEN")

@@ -403,7 +403,7 @@ def _short(member_id: str) -> str:
 def _action(action: Action) -> str:
     took = "" if action.took_ms is None else f", took {action.took_ms:.0f} ms"
     if action.outcome == "ok":
-        return f"{action.name}{took}"
+        return f"{action.name}{f' {action.topic}' if action.topic else ''}{took}"
     return (
         f"{action.name}: {action.outcome}{took}{f' ({action.message})' if action.message else ''}"
     )

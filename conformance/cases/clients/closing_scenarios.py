@@ -21,6 +21,7 @@ from fencepost.conformance.cases.clients.scenario_parts import (
     A,
     begin_static,
     passed,
+    settled,
 )
 from fencepost.model.plans.steps import Close, Produce, Settings, Start, StopPolling
 
@@ -62,6 +63,13 @@ CLOSING = (
             passed(500),
         ),
         needs=("static", "auto-commit"),
+    ),
+    Scenario(
+        "closes-again",
+        "The user of a dynamic member closes it twice.",
+        ("CLIENT-CLOSE-TWICE",),
+        (Start(A), settled(A), Close(A, timeout_ms=_TIMEOUT_MS, twice=True), passed(500)),
+        needs=("close-twice",),
     ),
     Scenario(
         "closes-in-revoke-callback",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from fencepost.conformance.cases.clients.provocation import Action, Provocation
 from fencepost.conformance.cases.clients.scenario import (
+    TOPIC,
     Answered,
     Calls,
     CaughtUp,
@@ -22,7 +23,9 @@ from fencepost.model.plans.steps import (
     Close,
     Commit,
     Crash,
+    PausePartitions,
     Produce,
+    ResumePartitions,
     ResumePolling,
     Start,
     StopPolling,
@@ -42,6 +45,7 @@ _READ_MS = 12_000
 _REBALANCE_MS = 1500
 """Time in which a rebalance ends, and half a second more: records of a request that was under way
 come late then."""
+_FIRST = ((TOPIC, 0),)
 
 
 def read_all(*consumers: str) -> tuple[ScenarioStep, ...]:
@@ -252,6 +256,23 @@ READING = (
         settled(A, _B, needed=False),
         *read_all(A, _B),
         needs=(),
+    ),
+    Scenario(
+        "reads-when-resumed",
+        "A member's user pauses a partition, and resumes it later.",
+        ("CLIENT-READ-PAUSED", "CLIENT-READ-RESUMED", *READS[1:]),
+        (
+            Start(A),
+            settled(A),
+            *read_all(A),
+            PausePartitions(A, _FIRST),
+            Produce(2),
+            passed(SILENCE_MS),
+            ResumePartitions(A, _FIRST),
+            *read_all(A),
+        ),
+        needs=("pause",),
+        reads=True,
     ),
     *(_refused("OffsetFetch", code, last=2) for code in _OFFSET_FETCH_ERRORS),
     *(_refused("Fetch", code, first=2, last=3) for code in _FETCH_ERRORS),

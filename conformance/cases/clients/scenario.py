@@ -6,7 +6,7 @@ Conditions and steps can be written as JSON.  Times are ms.  A consumer is named
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -21,14 +21,18 @@ from fencepost.model.plans.steps import (
     Commit,
     CommitInTransaction,
     Crash,
+    CreateTopic,
+    DeleteTopic,
     ExpireSession,
     Failover,
     JoinGuest,
     Loading,
+    PausePartitions,
     Produce,
     ReleaseHeld,
     RemoveMember,
     RestartBroker,
+    ResumePartitions,
     ResumePolling,
     Start,
     Step,
@@ -181,6 +185,8 @@ class Until(Step, tag="await", frozen=True):
 
 ServedStep = (
     AddPartitions
+    | CreateTopic
+    | DeleteTopic
     | InjectFaults
     | ClearFaults
     | ReleaseHeld
@@ -198,6 +204,8 @@ ScenarioStep = (
     | Crash
     | StopPolling
     | ResumePolling
+    | PausePartitions
+    | ResumePartitions
     | Commit
     | CommitInTransaction
     | Unsubscribe
@@ -326,10 +334,19 @@ def in_words(act: ScenarioStep) -> str:
             return f"let a member of another client join{form}"
         case AddPartitions(count=count):
             return f"give the topic {count} partitions"
+        case CreateTopic(name=name, partitions=partitions):
+            return f"make another topic, ...-{name}, with {plural(partitions, 'partition')}"
+        case DeleteTopic(name=name):
+            return f"delete the other topic, ...-{name}"
         case Crash(process=process):
             return f"kill the process of {process}"
-        case Close(consumer=consumer, timeout_ms=timeout_ms):
-            return f"close {consumer}, within {timeout_ms:,} ms"
+        case Close(consumer=consumer, timeout_ms=timeout_ms, twice=twice):
+            times = " twice" if twice is True else ""
+            return f"close {consumer}{times}, within {timeout_ms:,} ms"
+        case PausePartitions(consumer=consumer, partitions=partitions):
+            return f"let the user of {consumer} pause {_partition_words(partitions)}"
+        case ResumePartitions(consumer=consumer, partitions=partitions):
+            return f"let the user of {consumer} resume {_partition_words(partitions)}"
         case Loading(ms=ms):
             return f"let the coordinator load for {ms:,} ms"
         case Unavailable(ms=ms):
@@ -354,6 +371,10 @@ _WORDS: Mapping[type[Step], str] = {
     ExpireSession: "end the session of {consumer}",
     Failover: "move the coordinator to another broker",
 }
+
+
+def _partition_words(partitions: Sequence[tuple[str, int]]) -> str:
+    return enumerated([f"{topic}-{number}" for topic, number in partitions])
 
 
 def _start_words(act: Start) -> str:

@@ -43,6 +43,7 @@ from fencepost.conformance.cases.clients.scenario_parts import (
     passed,
     settled,
 )
+from fencepost.conformance.cases.clients.topic_scenarios import TOPICS
 from fencepost.conformance.cases.clients.transaction_scenarios import TRANSACTIONS
 from fencepost.model.bad_input import BadInputError
 from fencepost.model.plans.steps import (
@@ -645,6 +646,7 @@ SCENARIOS = {
         *GENERATIONS,
         *BYTES,
         *READING,
+        *TOPICS,
     )
 }
 """All scenarios by id."""

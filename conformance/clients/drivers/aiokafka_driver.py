@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable
+from itertools import starmap
 from typing import Any, ClassVar
 
 import aiokafka
@@ -23,6 +24,7 @@ _OPTIONS = inspect.signature(AIOKafkaConsumer).parameters
 _FEATURES = [
     *([STATIC] if "group_instance_id" in _OPTIONS else []),
     *("auto-commit", "manual-commit", "pause", "seek", "commit-on-revoke", "metadata-age"),
+    *("pattern", "close-twice"),
 ]
 
 
@@ -59,7 +61,10 @@ class AiokafkaUser(User):
             config["metadata_max_age_ms"] = command["metadata_max_age_ms"]
         self.refuse_unknown(config, _OPTIONS)
         self._consumer = AIOKafkaConsumer(**config | command["settings"])
-        await self.subscribe(command["topics"])
+        if "pattern" in command:
+            self._consumer.subscribe(pattern=command["pattern"], listener=_Listener(self))
+        else:
+            await self.subscribe(command["topics"])
         await self._consumer.start()
 
     async def subscribe(self, topics: list[str]) -> None:
@@ -88,6 +93,14 @@ class AiokafkaUser(User):
     async def unsubscribe(self) -> None:
         """Unsubscribe from all topics."""
         self._consumer.unsubscribe()
+
+    async def pause(self, partitions: list[list[Any]]) -> None:
+        """Pause partitions."""
+        self._consumer.pause(*starmap(TopicPartition, partitions))
+
+    async def resume(self, partitions: list[list[Any]]) -> None:
+        """Resume partitions."""
+        self._consumer.resume(*starmap(TopicPartition, partitions))
 
     async def close(self, timeout_ms: int) -> None:  # noqa: ARG002  (it has none)
         """Close the consumer."""

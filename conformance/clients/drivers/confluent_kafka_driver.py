@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import starmap
 from typing import Any, ClassVar
 
 import confluent_kafka
@@ -16,7 +17,7 @@ _WITH_GROUP_PROTOCOL = 0x02040000
 """The first librdkafka that has it."""
 
 _FEATURES = ["static", "cooperative", "auto-commit", "manual-commit", "pause", "seek"]
-_FEATURES += ["commit-on-revoke", "metadata-age", "transactions"]
+_FEATURES += ["commit-on-revoke", "metadata-age", "transactions", "pattern", "close-twice"]
 if confluent_kafka.libversion()[1] >= _WITH_GROUP_PROTOCOL:
     _FEATURES.append("next-generation")
 
@@ -54,7 +55,8 @@ class ConfluentUser(User):
         if "metadata_max_age_ms" in command:
             config["topic.metadata.refresh.interval.ms"] = command["metadata_max_age_ms"]
         self._consumer = Consumer(config | command["settings"])
-        await self.subscribe(command["topics"])
+        pattern = [command["pattern"]] if "pattern" in command else None
+        await self.subscribe(pattern or command["topics"])
 
     async def subscribe(self, topics: list[str]) -> None:
         """Subscribe, with callbacks."""
@@ -122,6 +124,14 @@ class ConfluentUser(User):
     async def unsubscribe(self) -> None:
         """Unsubscribe from all topics."""
         self._consumer.unsubscribe()
+
+    async def pause(self, partitions: list[list[Any]]) -> None:
+        """Pause partitions."""
+        self._consumer.pause(list(starmap(TopicPartition, partitions)))
+
+    async def resume(self, partitions: list[list[Any]]) -> None:
+        """Resume partitions."""
+        self._consumer.resume(list(starmap(TopicPartition, partitions)))
 
     async def close(self, timeout_ms: int) -> None:  # noqa: ARG002  (it has none)
         """Close the consumer."""

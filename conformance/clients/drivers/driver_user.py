@@ -119,6 +119,14 @@ class User(ABC):
     async def unsubscribe(self) -> None:
         """Unsubscribe from all topics."""
 
+    async def pause(self, partitions: list[list[Any]]) -> None:
+        """Pause partitions."""
+        raise UnsupportedError(f"it pauses nothing, so not {partitions}")
+
+    async def resume(self, partitions: list[list[Any]]) -> None:
+        """Resume partitions."""
+        raise UnsupportedError(f"it resumes nothing, so not {partitions}")
+
     @abstractmethod
     async def close(self, timeout_ms: int) -> None:
         """Close the consumer."""
@@ -216,9 +224,14 @@ class User(ABC):
                     await self.subscribe(command["topics"])
                 case "unsubscribe":
                     await self.unsubscribe()
+                case "pause":
+                    await self.pause(command["partitions"])
+                case "resume":
+                    await self.resume(command["partitions"])
                 case "close":
                     await self._stop_polling()
-                    await self.close(command.get("timeout_ms", 10_000))
+                    for _ in range(2 if command.get("twice") else 1):
+                        await self.close(command.get("timeout_ms", 10_000))
                     took = {"took_ms": round((time.monotonic() - begun) * 1000, 1)}
                 case other:
                     return say(id=command["id"], unsupported=f"there is no command {other}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 from collections.abc import Iterable
+from itertools import starmap
 from typing import Any, ClassVar
 
 import kafka
@@ -34,6 +35,7 @@ _FEATURES = [
     *([STATIC] if "group_instance_id" in _OPTIONS else []),
     *([COOPERATIVE] if any(name.startswith(COOPERATIVE) for name in _ASSIGNORS) else []),
     *("auto-commit", "manual-commit", "pause", "seek", "commit-on-revoke", "metadata-age"),
+    *("pattern", "close-twice"),
 ]
 _TRANSACTS = hasattr(KafkaConsumer, "group_metadata")
 if _TRANSACTS:
@@ -74,7 +76,10 @@ class KafkaPythonUser(User):
             config["metadata_max_age_ms"] = command["metadata_max_age_ms"]
         self.refuse_unknown(config, _OPTIONS)
         self._consumer = KafkaConsumer(**config | command["settings"])
-        await self.subscribe(command["topics"])
+        if "pattern" in command:
+            self._consumer.subscribe(pattern=command["pattern"], listener=_Listener(self))
+        else:
+            await self.subscribe(command["topics"])
 
     async def subscribe(self, topics: list[str]) -> None:
         """Subscribe, with a listener."""
@@ -131,6 +136,14 @@ class KafkaPythonUser(User):
     async def unsubscribe(self) -> None:
         """Unsubscribe from all topics."""
         self._consumer.unsubscribe()
+
+    async def pause(self, partitions: list[list[Any]]) -> None:
+        """Pause partitions."""
+        self._consumer.pause(*starmap(TopicPartition, partitions))
+
+    async def resume(self, partitions: list[list[Any]]) -> None:
+        """Resume partitions."""
+        self._consumer.resume(*starmap(TopicPartition, partitions))
 
     async def close(self, timeout_ms: int) -> None:
         """Close the consumer."""

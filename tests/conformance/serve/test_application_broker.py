@@ -290,6 +290,38 @@ async def test_a_topic_gets_more_partitions(broker: ApplicationBroker) -> None:
     assert broker.topics["t"].partitions[4].end_offset == 2
 
 
+async def test_topics_come_and_go(broker: ApplicationBroker) -> None:
+    broker.create_topic("t-new", 2)
+    everything = {"topics": None}
+    async with client(broker) as one:
+        rows = (await one.ask("Metadata", 8, everything))["topics"]
+        assert {row["name"]: len(row["partitions"]) for row in rows} == {"t": 3, "t-new": 2}
+        broker.delete_topic("t-new")
+        for _ in range(2):  # it isn't made by being asked for
+            named = {"topics": [{"name": "t-new"}], "allowAutoTopicCreation": True}
+            (row,) = (await one.ask("Metadata", 8, named))["topics"]
+            assert (row["errorCode"], row["partitions"]) == (3, [])
+    assert [act.name for act in broker.history.acts] == ["create-topic", "delete-topic"]
+
+
+async def test_a_refused_fetch_names_the_partitions_of_its_session(
+    broker: ApplicationBroker,
+) -> None:
+    parts = [{"partition": 0, "fetchOffset": 0, "partitionMaxBytes": 100}]
+    body = {"maxWaitMs": 0, "minBytes": 0, "topics": [{"topic": "t", "partitions": parts}]}
+    async with client(broker) as one:
+        known = (await one.ask("Fetch", 11, {**body, "sessionEpoch": 0}))["sessionId"]
+        broker.provoke(provoked("Fetch", Action.ERROR, code="NOT_LEADER_FOR_PARTITION"))
+        again = {**body, "topics": [], "sessionId": known}
+        answer = await one.ask("Fetch", 11, {**again, "sessionEpoch": 1})
+        assert (answer["errorCode"], answer["sessionId"]) == (0, known)
+        ((row,),) = (topic["partitions"] for topic in answer["responses"])
+        assert (row["partitionIndex"], row["errorCode"]) == (0, 6)
+        await broker.produce("t", 0, 1)
+        answer = await one.ask("Fetch", 11, {**again, "sessionEpoch": 2})
+        assert answer["responses"][0]["partitions"][0]["errorCode"] == 0
+
+
 async def test_what_is_held_back_ends_with_the_broker() -> None:
     async with ApplicationBroker(KAFKA_4, QUICK, topics={"t": 3}) as broker:
         broker.provoke(

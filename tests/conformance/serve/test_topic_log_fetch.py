@@ -169,6 +169,49 @@ def test_a_session_has_its_epochs() -> None:
     assert code(2, known) == Code.FETCH_SESSION_ID_NOT_FOUND
 
 
+def refused(one: Client, partitions: dict[int, int], **more: Any) -> Json:
+    """The answer to a fetch that is refused as a provocation says."""
+    rows = [
+        {"partition": p, "fetchOffset": offset, "partitionMaxBytes": 1 << 20}
+        for p, offset in partitions.items()
+    ]
+    topics = [{"topic": "t", "partitions": rows}] if rows else []
+    return one.fetches.refuse({"topics": topics, **more}, Code.NOT_LEADER_OR_FOLLOWER)
+
+
+REFUSED: tuple[int, int, list[int]] = (Code.NOT_LEADER_OR_FOLLOWER, -1, [])
+
+
+def test_a_refusal_is_of_each_partition_and_not_of_the_whole() -> None:
+    answer = refused(Client(), {0: 0, 1: 4})
+    assert (answer["errorCode"], answer["sessionId"]) == (0, 0)
+    assert told(answer) == {0: REFUSED, 1: REFUSED}
+
+
+def test_a_refusal_is_also_of_the_partitions_of_the_session_which_goes_on() -> None:
+    one = Client()
+    one.append(0)
+    first = one.fetch({0: 2}, **session(0))
+    assert first is not None
+    known = first["sessionId"]
+    answer = refused(one, {1: 0}, **session(1, known))
+    assert (answer["errorCode"], answer["sessionId"]) == (0, known)
+    assert told(answer) == {0: REFUSED, 1: REFUSED}
+    one.append(0)
+    one.append(1)
+    assert told(one.fetch({}, **session(2, known))) == {0: (0, 4, [2]), 1: (0, 2, [0])}
+
+
+def test_a_refusal_of_a_session_s_wrong_epoch_changes_nothing() -> None:
+    one = Client()
+    first = one.fetch({0: 0}, **session(0))
+    assert first is not None
+    known = first["sessionId"]
+    assert told(refused(one, {1: 0}, **session(7, known))) == {1: REFUSED}
+    one.append(1)
+    assert told(one.fetch({}, **session(1, known))) == {}
+
+
 def test_a_new_session_ends_the_one_that_it_names() -> None:
     one = Client()
     first = one.fetch({0: 0}, **session(0))

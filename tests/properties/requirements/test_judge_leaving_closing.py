@@ -29,6 +29,9 @@ DYNAMIC = [D, *settled(D, 10, 0, 1)]
 OPEN = [HERE, *settled(HERE, 10, 0, 1)]
 CLOSED = action("close", A, 1000, 1100, took_ms=90.0, limit_ms=5000.0)
 LATE = action("close", A, 1000, 11_000, outcome="late", limit_ms=5000.0)
+TWICE = action("close-twice", A, 1000, 1100, took_ms=90.0, limit_ms=6000.0)
+HANGS = action("close-twice", A, 1000, 12_000, outcome="late", limit_ms=6000.0)
+RAISES = action("close-twice", A, 1000, 1100, outcome="RuntimeError", limit_ms=6000.0)
 FENCED = heartbeat(A, 500, error=Code.FENCED_INSTANCE_ID)
 
 BY_OBLIGATION: list[tuple[str, list[Piece], list[Piece], str]] = [
@@ -57,6 +60,8 @@ BY_OBLIGATION: list[tuple[str, list[Piece], list[Piece], str]] = [
         "somebody else",
     ),
     ("CLIENT-CLOSE-IN-TIME", [*STABLE, CLOSED], [*STABLE, LATE], "late"),
+    ("CLIENT-CLOSE-TWICE", [*STABLE, TWICE], [*STABLE, HANGS], "late"),
+    ("CLIENT-CLOSE-TWICE", [*STABLE, TWICE], [*STABLE, RAISES], "RuntimeError from a second"),
     ("CLIENT-CLOSE-BROKER-GONE", [*STABLE, CLOSED], [*STABLE, LATE], "late"),
     ("CLIENT-CLOSE-FENCED", [*STABLE, FENCED, CLOSED], [*STABLE, FENCED, LATE], "late"),
     (

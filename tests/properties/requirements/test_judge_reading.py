@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 from support.client_story import (
+    TOPIC,
     Piece,
     action,
     assert_told_apart,
     assigned,
     commit,
+    ended,
     evidence,
     heartbeat,
     join,
@@ -16,12 +18,15 @@ from support.client_story import (
     read,
     revoked,
     run,
+    saw,
+    settled,
     sync,
     told,
 )
 
 from fencepost.model.messages.errors import Error as Code
 from fencepost.properties.judging.outcome import Outcome
+from fencepost.properties.requirements.driver_messages import Records
 from fencepost.properties.requirements.evidence import ConsumerRun
 from fencepost.properties.requirements.judge_reading import is_caught_up
 from fencepost.properties.requirements.requirements import judge
@@ -185,3 +190,78 @@ def test_a_cooperative_member_goes_on_with_what_it_keeps() -> None:
     removed = heartbeat(COOPERATIVE, 900, error=Code.UNKNOWN_MEMBER_ID)
     lost_place = evidence(begun, removed, reads(COOPERATIVE, 1100, 0, 0))
     assert judge(NOT_TWICE, lost_place).outcome is Outcome.UNKNOWN
+
+
+P = run(instance=None, pattern="^t.*$", metadata_max_age_ms=500)
+"""Subscribes by a pattern."""
+
+
+def test_a_topic_that_is_made_later_is_read() -> None:
+    made = action("create-topic", at=100, topic="t-new")
+    read = saw(P, 900, Records("a", 900, ("t-new", 0), 0, 2))
+    begun = [P, *settled(P, 10, 0, instance=None), made]
+    right, wrong = evidence(begun, read, end=20_000), evidence(begun, end=20_000)
+    assert_told_apart("CLIENT-READ-NEW-TOPIC", right, wrong, "made later")
+    other = action("create-topic", at=100, topic="other")
+    for pieces in ([P, other], [run(), made], [made], [P, *settled(P, 10, 0), made]):
+        end = 8000 if P in pieces and made in pieces else 20_000
+        verdict = judge("CLIENT-READ-NEW-TOPIC", evidence(pieces, end=end))
+        assert verdict.outcome is Outcome.UNKNOWN
+
+
+def test_other_topics_are_read_on_when_one_is_deleted() -> None:
+    name = "CLIENT-READ-DELETED-TOPIC"
+    deleted = action("delete-topic", at=100, topic="t-old")
+    after = action("produce", at=200, count=2, partitions=1, topic=TOPIC)
+    begun = [A, *settled(A, 10, 0), deleted, after]
+    read = saw(A, 300, Records("a", 300, (TOPIC, 0), 0, 2))
+    right = evidence(begun, read, end=20_000)
+    assert_told_apart(name, right, evidence(begun, end=20_000), "does not read on")
+    assert_told_apart(name, right, evidence(begun, read, told(A, 250, "X")), "ends after")
+    assert_told_apart(name, right, evidence(begun, read, ended(A, 250)), "ends after")
+    for pieces in ([A, deleted], begun[:-2], [begun]):
+        assert judge(name, evidence(*pieces, end=5000)).outcome is Outcome.UNKNOWN
+
+
+def test_nobody_has_to_read_a_topic_that_is_deleted() -> None:
+    deleted = action("delete-topic", at=5100, topic=TOPIC)
+    assert judge(ASSIGNED, evidence(BEGUN, GOES_ON, deleted, end=END)).outcome is not Outcome.FAIL
+
+
+FIRST = ((TOPIC, 0),)
+PAUSED = action("pause-partitions", A, 1000, named=FIRST)
+RESUMED = action("resume-partitions", A, 5000, named=FIRST)
+
+
+def test_a_paused_partition_delivers_nothing() -> None:
+    name = "CLIENT-READ-PAUSED"
+    begun = [*BEGUN, PAUSED, produced(1500), RESUMED]
+    right = evidence(begun, reads(A, 1600, 1, 2), reads(A, 5100, 0, 2))
+    wrong = evidence(begun, reads(A, 1600, 0, 2))
+    assert_told_apart(name, right, wrong, "records of a paused partition")
+    again = member(A, 1550, 0, 1, generation=2)  # no rebalance need preserve a pause
+    assert judge(name, evidence(begun, again, reads(A, 1600, 0, 2))).outcome is Outcome.PASS
+    under_way = evidence(begun, reads(A, 1100, 0, 2))
+    assert judge(name, under_way).outcome is Outcome.PASS
+    assert judge(name, evidence(BEGUN, PAUSED, RESUMED)).outcome is Outcome.UNKNOWN
+    refused = action("pause-partitions", A, 1000, named=FIRST, outcome="unsupported")
+    nothing = evidence(BEGUN, refused, produced(1500), reads(A, 1600, 0, 2))
+    assert judge(name, nothing).outcome is Outcome.UNKNOWN
+
+
+def test_a_resumed_partition_is_read_on_from_where_it_was() -> None:
+    name = "CLIENT-READ-RESUMED"
+    begun = [*BEGUN, PAUSED, produced(1500), RESUMED]
+    right = evidence(begun, reads(A, 5100, 0, 2), end=END)
+    assert_told_apart(name, right, evidence(begun, end=END), "does not read")
+    assert_told_apart(name, right, evidence(begun, reads(A, 5100, 0, 3)), "goes on elsewhere")
+    assert_told_apart(name, right, evidence(begun, reads(A, 5100, 0, 0)), "goes on elsewhere")
+    early = evidence(begun, end=9000)
+    assert judge(name, early).outcome is Outcome.UNKNOWN
+    assert judge(name, evidence(BEGUN, PAUSED)).outcome is Outcome.UNKNOWN
+
+
+def test_eight_quiet_seconds_are_enough_whatever_is_done_afterwards() -> None:
+    moved = action("move", at=15_000)
+    unread = evidence(BEGUN, GOES_ON, moved, end=16_000)
+    assert judge(ASSIGNED, unread).outcome is Outcome.FAIL

@@ -33,6 +33,9 @@ type command struct {
 	OnRevoke  bool           `json:"commit_on_revoke"`
 	Age       *int           `json:"metadata_max_age_ms"`
 	Transacts bool           `json:"transactions"`
+	Pattern   *string        `json:"pattern"`
+	Twice     bool           `json:"twice"`
+	Parts     [][]any        `json:"partitions"`
 }
 
 // fields is an object on a line.
@@ -47,6 +50,12 @@ type consumer interface {
 	subscribe(topics []string) error
 	unsubscribe() error
 	close(command) error
+}
+
+// pausing is a consumer that can pause partitions.
+type pausing interface {
+	pause(partitions map[string][]int32)
+	resume(partitions map[string][]int32)
 }
 
 // configurable is a consumer whose library has names for its settings.
@@ -221,8 +230,13 @@ func obey(commands <-chan command, client consumer, errorOf func(error) clientEr
 			err = client.subscribe(c.Topics)
 		case c.Cmd == "unsubscribe":
 			err = client.unsubscribe()
+		case c.Cmd == "pause" || c.Cmd == "resume":
+			err = pause(client, c)
 		case c.Cmd == "close":
 			err = client.close(c)
+			if c.Twice && err == nil {
+				err = client.close(c)
+			}
 			done["took_ms"] = time.Since(at).Milliseconds()
 		default:
 			err = unsupported("there is no command " + c.Cmd)
@@ -237,6 +251,25 @@ func obey(commands <-chan command, client consumer, errorOf func(error) clientEr
 			return
 		}
 	}
+}
+
+// pause pauses or resumes the partitions of a command.
+func pause(client consumer, c command) error {
+	able, ok := client.(pausing)
+	if !ok {
+		return unsupported("the driver pauses nothing")
+	}
+	partitions := map[string][]int32{}
+	for _, pair := range c.Parts {
+		topic, number := pair[0].(string), int32(pair[1].(float64))
+		partitions[topic] = append(partitions[topic], number)
+	}
+	if c.Cmd == "pause" {
+		able.pause(partitions)
+	} else {
+		able.resume(partitions)
+	}
+	return nil
 }
 
 // drive reads commands until `bye` or the end of stdin.

@@ -18,6 +18,7 @@ import java.util.Properties;
 import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.regex.Pattern;
 import org.apache.kafka.clients.consumer.ConsumerConfig;
 import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
@@ -132,6 +133,8 @@ public final class ClientDriver {
         if (GROUP_METADATA != null) {
             features.add("transactions");
         }
+        features.add("pattern");
+        features.add("close-twice");
         Set<String> options = ConsumerConfig.configNames();
         if (options.contains("group.instance.id")) {
             features.add("static");
@@ -272,8 +275,18 @@ public final class ClientDriver {
                         consumer.unsubscribe();
                         polls = false; // it raises an exception now
                         break;
+                    case "pause":
+                        consumer.pause(partitions(command));
+                        break;
+                    case "resume":
+                        consumer.resume(partitions(command));
+                        break;
                     case "close":
-                        consumer.close(Duration.ofMillis(command.path("timeout_ms").asInt(10_000)));
+                        Duration timeout = Duration.ofMillis(command.path("timeout_ms").asInt(10_000));
+                        consumer.close(timeout);
+                        if (command.path("twice").asBoolean()) {
+                            consumer.close(timeout);
+                        }
                         said.put("took_ms", (System.nanoTime() - begun) / 1_000_000);
                         break;
                     default:
@@ -365,7 +378,11 @@ public final class ClientDriver {
             command.path("settings").fields()
                     .forEachRemaining(one -> config.put(one.getKey(), one.getValue().asText()));
             consumer = new KafkaConsumer<>(config);
-            subscribe(command);
+            if (command.hasNonNull("pattern")) {
+                consumer.subscribe(Pattern.compile(command.get("pattern").asText()), this);
+            } else {
+                subscribe(command);
+            }
         }
 
         /** Says what this release has no setting for; else it would only warn of an unknown one. */
@@ -378,6 +395,13 @@ public final class ClientDriver {
                 return "a consumer has no client.rack";
             }
             return null;
+        }
+
+        private static List<TopicPartition> partitions(JsonNode command) {
+            List<TopicPartition> partitions = new ArrayList<>();
+            command.get("partitions").forEach(
+                    one -> partitions.add(new TopicPartition(one.get(0).asText(), one.get(1).asInt())));
+            return partitions;
         }
 
         private void subscribe(JsonNode command) {

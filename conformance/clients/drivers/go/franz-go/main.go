@@ -45,7 +45,6 @@ func (f *franz) start(c command) (err error) {
 	opts := []kgo.Opt{
 		kgo.SeedBrokers(strings.Split(c.Bootstrap, ",")...),
 		kgo.ConsumerGroup(c.Group),
-		kgo.ConsumeTopics(c.Topics...),
 		kgo.SessionTimeout(milliseconds(c.Session)),
 		kgo.HeartbeatInterval(milliseconds(c.Heartbeat)),
 		kgo.RebalanceTimeout(milliseconds(c.MaxPoll)),
@@ -56,6 +55,11 @@ func (f *franz) start(c command) (err error) {
 		kgo.OnPartitionsAssigned(f.listener("assigned")),
 		kgo.OnPartitionsRevoked(f.revoked),
 		kgo.OnPartitionsLost(f.listener("lost")),
+	}
+	if c.Pattern != nil {
+		opts = append(opts, kgo.ConsumeRegex(), kgo.ConsumeTopics(*c.Pattern))
+	} else {
+		opts = append(opts, kgo.ConsumeTopics(c.Topics...))
 	}
 	if c.Reset == "earliest" {
 		opts = append(opts, kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
@@ -133,8 +137,11 @@ func (f *franz) poll() {
 func (f *franz) take(fetches kgo.Fetches) {
 	fetches.EachError(func(_ string, _ int32, err error) {
 		if !errors.Is(err, context.Canceled) {
-			f.tellError("PollFetches", errorOf(err))
-			f.gate.set(false) // the README panics here
+			told := errorOf(err)
+			f.tellError("PollFetches", told)
+			if told.Fatal {
+				f.gate.set(false) // the README panics here, also at what passes
+			}
 		}
 	})
 	fetches.EachPartition(func(p kgo.FetchTopicPartition) {
@@ -201,6 +208,10 @@ func (f *franz) purge(topics []string) {
 	}
 }
 
+func (f *franz) pause(partitions map[string][]int32) { f.client.PauseFetchPartitions(partitions) }
+
+func (f *franz) resume(partitions map[string][]int32) { f.client.ResumeFetchPartitions(partitions) }
+
 func (f *franz) close(command) error {
 	// Close waits for a handler that runs, which ends when the closing has begun.
 	time.AfterFunc(closing, func() { f.busy.set(true) })
@@ -224,7 +235,7 @@ func main() {
 		"version": versionOf("github.com/twmb/franz-go"),
 		"features": []string{
 			"static", "cooperative", "auto-commit", "manual-commit", "pause", "seek",
-			"commit-on-revoke", "metadata-age", "transactions",
+			"commit-on-revoke", "metadata-age", "transactions", "pattern", "close-twice",
 		},
 		"assignors": []string{"range", "roundrobin", "sticky", "cooperative-sticky"},
 	}, func(u user) consumer {
