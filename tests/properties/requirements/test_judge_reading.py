@@ -223,6 +223,16 @@ def test_other_topics_are_read_on_when_one_is_deleted() -> None:
         assert judge(name, evidence(*pieces, end=5000)).outcome is Outcome.UNKNOWN
 
 
+def test_what_came_right_before_a_sync_is_of_the_generation_before() -> None:
+    quick = [
+        join(A, 61, generation=2),
+        sync(A, 62, generation=2, gets=(0, 1)),
+        assigned(A, 66, 0, 1),
+    ]
+    again = evidence(BEGUN, quick, reads(A, 70, 0, 0), reads(A, 70, 1, 0))
+    assert judge(NOT_TWICE, again).outcome is not Outcome.FAIL
+
+
 def test_nobody_has_to_read_a_topic_that_is_deleted() -> None:
     deleted = action("delete-topic", at=5100, topic=TOPIC)
     assert judge(ASSIGNED, evidence(BEGUN, GOES_ON, deleted, end=END)).outcome is not Outcome.FAIL
