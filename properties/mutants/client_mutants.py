@@ -306,7 +306,7 @@ _MUTANTS = (
     ClientMutant(
         "hangs-when-closed-twice",
         "closing a consumer that is closed never returns",
-        ("CLIENT-CLOSE-TWICE",),
+        ("CLIENT-CLOSE-AGAIN",),
         Conduct(closes_again=False),
     ),
     ClientMutant(

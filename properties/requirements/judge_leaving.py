@@ -531,7 +531,7 @@ REQUIREMENTS = (
         unseen="nobody closed",
     ),
     Requirement(
-        "CLIENT-CLOSE-TWICE",
+        "CLIENT-CLOSE-AGAIN",
         Level.SHOULD,
         "Closing a consumer that is closed does no harm: it returns in time, and raises nothing.",
         "java.io.Closeable, which Kafka's own consumer is: closing again has no effect",

@@ -376,9 +376,9 @@ def _tenure_key(
 ) -> tuple[float, int]:
     """Tell times apart in which a run has a partition: its position begins anew in each.
 
-    With an eager assignor each generation is one, and what the user was given before it was assigned
-    its partitions is of the one before, however close the sync is.  With a cooperative one what is
-    kept is not given up, unless the member lost its place, or its user subscribed anew.
+    With an eager assignor each generation is one; records that came before its assignment are of
+    the one before, however close the sync is.  With a cooperative one what is kept is not given up,
+    unless the member lost its place, or its user subscribed anew.
     """
     acts = (*evidence.actions_of("unsubscribe", run), *evidence.actions_of("subscribe", run))
     breaks = sum(act.began_ms <= at_ms for act in acts)

@@ -563,7 +563,7 @@ def a_resumed_partition_is_read_on(conduct: Conduct) -> None:
     assert [(row.first, row.count) for row in rows] == [(0, 10), (10, 10)]
 
 
-@scenario("CLIENT-CLOSE-TWICE")
+@scenario("CLIENT-CLOSE-AGAIN")
 def a_second_close_returns(conduct: Conduct) -> None:
     begun = step(settings("a", conduct), ClientState(), Start("a"), 0)
     closed = step(settings("a", conduct), begun.state, Close("a"), 10)

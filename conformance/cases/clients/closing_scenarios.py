@@ -67,7 +67,7 @@ CLOSING = (
     Scenario(
         "closes-again",
         "The user of a dynamic member closes it twice.",
-        ("CLIENT-CLOSE-TWICE",),
+        ("CLIENT-CLOSE-AGAIN",),
         (Start(A), settled(A), Close(A, timeout_ms=_TIMEOUT_MS, twice=True), passed(500)),
         needs=("close-twice",),
     ),

@@ -60,8 +60,8 @@ BY_OBLIGATION: list[tuple[str, list[Piece], list[Piece], str]] = [
         "somebody else",
     ),
     ("CLIENT-CLOSE-IN-TIME", [*STABLE, CLOSED], [*STABLE, LATE], "late"),
-    ("CLIENT-CLOSE-TWICE", [*STABLE, TWICE], [*STABLE, HANGS], "late"),
-    ("CLIENT-CLOSE-TWICE", [*STABLE, TWICE], [*STABLE, RAISES], "RuntimeError from a second"),
+    ("CLIENT-CLOSE-AGAIN", [*STABLE, TWICE], [*STABLE, HANGS], "late"),
+    ("CLIENT-CLOSE-AGAIN", [*STABLE, TWICE], [*STABLE, RAISES], "RuntimeError from a second"),
     ("CLIENT-CLOSE-BROKER-GONE", [*STABLE, CLOSED], [*STABLE, LATE], "late"),
     ("CLIENT-CLOSE-FENCED", [*STABLE, FENCED, CLOSED], [*STABLE, FENCED, LATE], "late"),
     (
