@@ -616,7 +616,8 @@ class ScenarioRun:
     async def _tell(self, act: UserStep) -> None:
         run = self._run(act.consumer)
         step, limit_ms = structs.replace(act, consumer=self._name(run)), None
-        name, named = step_name(act), ()
+        name = step_name(act)
+        named: tuple[Partition, ...] = ()
         if isinstance(step, Close):
             limit_ms = float(step.timeout_ms)
             self.timeline.end(run, "closed")
