@@ -266,7 +266,7 @@ READING = (
             settled(A),
             *read_all(A),
             PausePartitions(A, _FIRST),
-            passed(_REQUEST_MS),
+            passed(_REBALANCE_MS),
             Produce(2),
             passed(SILENCE_MS),
             ResumePartitions(A, _FIRST),
