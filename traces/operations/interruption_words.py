@@ -351,8 +351,8 @@ _OTHERS_STAYED = (
     f"those that expired share: a host, or a network. Look there {_WHY_STILL}."
 )
 _SCHEDULED = (
-    " At so even a distance something runs that makes it stand still: look for a backup, a "
-    "snapshot, a scheduled job."
+    " At so even a distance something runs that stops them: look for a backup, a snapshot, a "
+    "scheduled job."
 )
 _JOB = "at so even a distance look for a job that runs then: a backup, a snapshot, a restart"
 _EVEN = 0.1

@@ -133,7 +133,7 @@ def verdict(
         which = "another protocol" if len(protocols) == 1 else "other protocols"
         left_out = f"{times(len(others), 'group')} of {which} ({', '.join(protocols)})"
     if not groups and others:
-        return f"Nothing judged: {left_out}, and no group of the classic protocol{beside}"
+        return f"Nothing judged: {left_out}{beside}, and no group of the classic protocol"
     text = f"{headline(report, groups if others else None)}; {times(groups, 'group')}"
     if results is None:
         text += " read, the broker's answers not judged"
@@ -211,14 +211,14 @@ def _of_these(report: OperatorReport) -> str:
     cut_count = sum(f.cut for f in figures if f.rebalancing_ms is not None)
     waiting = cut_off - cut_count
     ended = report.rebalances.count - report.emptying - cut_off
-    parts = [f"{ended:,} gave members a generation"] if ended else []
+    parts = [f"{ended + waiting:,} gave members a generation"] if ended + waiting else []
+    if waiting:
+        parts.append(f"{waiting:,} of these without an assignment when the log ends")
     if report.emptying:
         parts.append(f"{report.emptying:,} left a group empty")
     if cut_count:
         be = "was" if cut_count == 1 else "were"
         parts.append(f"{cut_count:,} {be} not over when the log ends")
-    if waiting:
-        parts.append(f"{waiting:,} had members, but no assignment yet when the log ends")
     return f" ({', '.join(parts)})" if ended != report.rebalances.count else ""
 
 

@@ -521,7 +521,8 @@ class Rebalances:
             came = self._matcher.return_of(gone)
         is_static_leave = first.leave is not None and first.leave.is_static
         remedy, away_ms = remedy_of(gone, came, is_static_leave=is_static_leave)
-        if remedy is Remedy.STATIC and _expired(gone) and self._matcher.has_lived(came):
+        had_session = gone is not None and gone.end is End.EXPIRED
+        if remedy is Remedy.STATIC and had_session and self._matcher.has_lived(came):
             remedy = Remedy.LONGER_SESSION
         saved = _Saved(remedy, away_ms, pair=(gone, came))
         if gone is not None and gone.is_poll_timeout:

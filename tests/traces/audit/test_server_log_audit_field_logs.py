@@ -70,7 +70,10 @@ def test_groups_that_had_no_member_for_a_while_are_named_first() -> None:
     report, said = reported("03"), "from 2021-05-04 16:41:31 UTC to 16:42:33 (62.0 s)"
     together = "12 members of 3 groups expired together"
     assert headline("03").startswith(f"3 groups had no member {said}, {together}; 3 groups read,")
-    assert "3 had members, but no assignment yet when the log ends" in text_of("03")
+    assert (
+        "3 gave members a generation, 3 of these without an assignment when the log ends"
+        in text_of("03")
+    )
     assert f"  'agents-a', 'agents-b', 'agents-c': {said}; the last member expired" in text_of("03")
     rows = operator_json(report)["empty_spans"]["rows"]
     assert [row["until_ms"] - row["from_ms"] for row in rows] == [62_000, 62_020, 62_045]
@@ -95,7 +98,11 @@ def test_a_duration_that_the_log_does_not_show_is_not_0() -> None:
 @pytest.mark.parametrize(
     ("log", "count", "last"),
     [
-        ("07", 15, "1 had members, but no assignment yet when the log ends"),
+        (
+            "07",
+            15,
+            "15 gave members a generation, 1 of these without an assignment when the log ends",
+        ),
         ("17", 8, "1 was not over when the log ends"),
     ],
 )
