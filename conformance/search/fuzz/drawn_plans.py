@@ -300,7 +300,7 @@ class Planner:
             Level.MUST,
             steps,
             needs,
-            isolated=real and is_risky(steps),
+            isolated=real and needs_own_target(steps),
         )
         if drawn and real and blurred(case, dry_run.times, context.lag_ms):
             return None
@@ -311,16 +311,19 @@ class Planner:
         return DrawnPlan(case, words, dry_run.reached, dry_run.requests, is_novel)
 
 
-def is_risky(steps: Iterable[PlanStep]) -> bool:
-    """Tell if a plan may kill its target: a restart, or a join on which some coordinators abort.
+def needs_own_target(steps: Iterable[PlanStep]) -> bool:
+    """Tell if a plan may kill its target, or change what others see of it.
 
-    The mock aborts where members' first protocols differ (see
-    `fencepost.conformance.targets.brokers.mock`), kfake where a member offers no protocol, or one
-    twice.
+    It may be killed by a restart, or by a join on which some coordinators abort: the mock where
+    members' first protocols differ (see `fencepost.conformance.targets.brokers.mock`), kfake where
+    a member offers no protocol, or one twice.  The group whose id is "" is the same one for all
+    plans: no prefix keeps them apart, and kfake takes members into it.
     """
     first: dict[object, set[str]] = {}
     for step in steps:
         if isinstance(step, Failover | MoveCoordinator):
+            return True
+        if isinstance(step, Request) and step.fields.get("group_id") == "":
             return True
         if isinstance(step, Request) and step.api == "JoinGroup":
             offered = step.fields.get("protocols") or ()
