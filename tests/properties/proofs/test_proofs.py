@@ -68,7 +68,7 @@ def test_every_rule_and_every_table_has_its_obligations() -> None:
 def test_counterexamples_are_read_alike_by_both_engines() -> None:
     """What Z3 gives as a counterexample violates the same formula where it is evaluated."""
     shown = [one for one in whole("kafka-4").expected if one.counterexample is not None]
-    assert len(shown) >= 8
+    assert len(shown) >= 6
     for one in shown:
         formula = find_formula(one.about).formula
         assert formula is not None
@@ -88,11 +88,11 @@ def test_counterexamples_are_small() -> None:
 
 
 def test_a_proof_says_the_same_twice_and_as_json() -> None:
-    one = prove(KAFKA_4, ["zombie-is-told"], rules=["LEAVE-MEMBER-PENDING"])
-    again = prove(KAFKA_4, ["zombie-is-told"], rules=["LEAVE-MEMBER-PENDING"])
+    one = prove(KAFKA_4, ["rebalance-has-a-cause"], rules=["JOIN-FOLLOWER-STABLE-CHANGED"])
+    again = prove(KAFKA_4, ["rebalance-has-a-cause"], rules=["JOIN-FOLLOWER-STABLE-CHANGED"])
     assert one.to_json() == again.to_json()
     notable = json.loads(json.dumps(one.to_json()))["notable"]
-    assert notable[0]["counterexample"]["event"]["event"] == "LeaveGroup member"
+    assert notable[0]["counterexample"]["event"]["event"] == "JoinGroup"
 
 
 def _first(proof: Proof, about: str) -> Obligation:
