@@ -42,7 +42,6 @@ from fencepost.model.coordinator import MOVES
 from fencepost.model.plans.steps import Pause
 from fencepost.properties.judging.outcome import Outcome
 from fencepost.properties.mutants.mutants import MUTANTS
-from fencepost.properties.mutants.wrong_members import TRANSACTIONS
 
 SIDE = 4
 """Servers at once: cases wait most of the time."""
@@ -110,10 +109,6 @@ class Row:
         ]
 
 
-NO_TRANSACTIONS = {mutant.name for mutant in TRANSACTIONS}
-"""Those that `serve` can't show: it has no transactions."""
-
-
 @contextmanager
 def busy(processes: int) -> Iterator[None]:
     """So many processes that compute all the time."""
@@ -175,9 +170,6 @@ def test_a_mutant_is_killed_and_wronged_in_nothing(name: str, matrix: dict[str, 
     found = matrix[name]
     if name in ONLY_BY_FAILOVER:
         assert not found.here
-        return
-    if name in NO_TRANSACTIONS:
-        assert not failed(found.there)
         return
     wrong = {c: m for c, m in failed(found.there).items() if found.here[c] is not Outcome.FAIL}
     assert {(name, case) for case in wrong} <= RIGHTLY, wrong
