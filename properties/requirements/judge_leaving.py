@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from fencepost.model.messages.errors import Error as Code
-from fencepost.model.messages.messages import LeaveGroupRequest
+from fencepost.model.messages.messages import JoinGroupResponse, LeaveGroupRequest
 from fencepost.model.table.table import Level
 from fencepost.properties.requirements.driver_messages import Assigned, Lost, Partition, Revoked
 from fencepost.properties.requirements.evidence import (
@@ -202,8 +202,19 @@ def _rebalancing(evidence: Evidence) -> Iterator[Verdict]:
 def _removals(evidence: Evidence, *names: str) -> Iterator[tuple[ConsumerRun, float]]:
     """Yield each member that lost its place, and when."""
     for run, act in evidence.actions_on_runs(*names):
-        if act.outcome == "ok":
+        if act.outcome == "ok" and not _is_still_member(evidence, run, act.ended_ms):
             yield run, act.ended_ms
+
+
+def _is_still_member(evidence: Evidence, run: ConsumerRun, since: float) -> bool:
+    """Tell if the coordinator goes on with the member id that it had given before.
+
+    So it is when the removal is lost: the coordinator failed over before it was stored.
+    """
+    joins = [call.answer for call in evidence.joins_of(run) if call.end_ms <= since]
+    ids = {a.member_id for a in joins if isinstance(a, JoinGroupResponse)}
+    calls = evidence.of(run, HEARTBEAT, SYNC, since=since)
+    return any(call.went_well and call.member_id in ids for call in calls)
 
 
 def _comes_back(evidence: Evidence, name: str, after: str) -> Iterator[Verdict]:

@@ -104,6 +104,13 @@ def test_a_dynamic_member_comes_back_as_a_new_one() -> None:
     assert "not told" in judge("CLIENT-REMOVED-TOLD", evidence(gone, back)).observed
 
 
+@pytest.mark.parametrize("name", sorted({name for name, *_ in BY_OBLIGATION}))
+def test_nothing_is_said_where_a_failover_undid_the_removal(name: str) -> None:
+    kept = heartbeat(A, 300), join(A, 400, "m1"), sync(A, 410, gets=(0, 1)), assigned(A, 420, 0, 1)
+    gone = removed("expire" if name == "CLIENT-REMOVED-EXPIRED" else "remove")
+    assert judge(name, evidence(STABLE, gone, kept)).outcome is Outcome.UNKNOWN
+
+
 def test_who_reports_no_partitions_reports_no_loss() -> None:
     unseen = evidence(A, join(A, 10), sync(A, 20, gets=[0]), removed(), join(A, 320, gives="m2"))
     assert judge("CLIENT-REMOVED-TOLD", unseen).outcome is Outcome.UNSUPPORTED
