@@ -34,7 +34,7 @@ from fencepost.properties.judging.outcome import CaseResult, Outcome, graded
 from fencepost.properties.judging.trace_verdict import TraceVerdict
 from fencepost.properties.oracle.fingerprint import broken_rule
 from fencepost.properties.oracle.oracle import judge
-from fencepost.properties.oracle.verdict import Verdict
+from fencepost.properties.oracle.verdict import Verdict, Violation
 from fencepost.traces.audit.audit_results import EXPLAINED, UNKNOWN, VIOLATED
 from fencepost.traces.files.bounded import own_version
 from fencepost.traces.files.run_trace import recording_of, trace_of
@@ -127,14 +127,19 @@ def _today_of(trace: TraceFile, verdict: Verdict) -> TraceVerdict:
     violation = verdict.violation
     if violation is None:
         return replace(today, request=None, wrong=None, rule=None)
-    rule = broken_rule(violation, find_revision(trace.revision))
-    name = None if rule is None else rule.id
+    name = _rule_of(trace, violation)
+    return replace(today, request=violation.request_id, wrong=violation.wrong.name, rule=name)
+
+
+def _rule_of(trace: TraceFile, violation: Violation) -> str | None:
+    """Return the rule that a violation breaks: that of the file, where it is right, too."""
     right = {allowed.rule for allowed in violation.allowed}
     if violation.wait is not None:
         right.update(violation.decided_by)  # an older file names the rule that received it
     if trace.verdict.rule in right:
-        name = trace.verdict.rule  # by a smaller lag than the file's; right by both
-    return replace(today, request=violation.request_id, wrong=violation.wrong.name, rule=name)
+        return trace.verdict.rule  # by a smaller lag than the file's; right by both
+    rule = broken_rule(violation, find_revision(trace.revision))
+    return None if rule is None else rule.id
 
 
 def _outcome(verdict: Verdict) -> str:
@@ -206,7 +211,10 @@ def _today(trace: TraceFile, result: CaseResult, provenance: Any) -> TraceVerdic
         tool_version=own_version(),
         message=result.message,
     ).verdict
-    if result.outcome is Outcome.UNKNOWN and result.violation is not None:
+    if (violation := result.violation) is None:
+        return today
+    today = replace(today, rule=_rule_of(trace, violation))
+    if result.outcome is Outcome.UNKNOWN:
         return replace(today, outcome="unknown")  # the violation doesn't count against the target
     return today
 

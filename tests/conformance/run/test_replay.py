@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,13 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.findings import FOLDER
 from support.runs import KAFKA_4, result_of
 
 from fencepost.conformance.cli.cli import main
-from fencepost.conformance.run.replay import rejudge
-from fencepost.conformance.targets.in_process import ModelCoordinator
+from fencepost.conformance.run.replay import rejudge, replay_trace
+from fencepost.conformance.targets.in_process import InProcessTarget, ModelCoordinator
 from fencepost.model.coordinator import Config, Provenance, Reset
 from fencepost.model.plans.plan_order import DELAY
+from fencepost.properties.departures.known_departures import DEPARTURES, departed
 from fencepost.traces.files.run_trace import trace_of
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.forms.formats import TRACE_FORMATS
@@ -142,6 +145,15 @@ def test_the_plan_on_another_target(violated: Path, replayed: Replayed) -> None:
 def test_the_plan_on_the_same_target(violated: Path, replayed: Replayed) -> None:
     code, out, _ = replayed(violated, f"model:{DRAFT}", "--json")
     assert (code, json.loads(out)["same"]) == (0, True)
+
+
+def test_a_run_that_breaks_the_recorded_rule_as_well_has_the_same_verdict() -> None:
+    recorded = TraceFile.read(FOLDER / "protocol-twice.json")
+    revision = departed(KAFKA_4, [DEPARTURES["protocol-twice"]])
+    replayed = asyncio.run(replay_trace(recorded, InProcessTarget("departed", revision, "0")))
+    assert recorded.verdict.rule == "JOIN-PHASE-ALL-JOINED"
+    assert "(rule JOIN-MEMBER-PREPARING, MUST" in replayed.today.message
+    assert replayed.same
 
 
 @pytest.mark.parametrize("delay_ms", [0, 1234])
