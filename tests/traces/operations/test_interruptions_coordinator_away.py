@@ -160,6 +160,20 @@ def test_the_reason_of_a_client_says_that_its_process_lived(tmp_path: Path, is_n
     assert "back 2.0 s later, its process lived, as the reason of its next join says" in text
 
 
+@each_coordinator
+def test_static_members_are_back_by_their_instance_id(tmp_path: Path, is_new: bool) -> None:
+    made = Away(is_new=is_new)
+    words, lines = made.words, made.whole
+    for member_id, name in zip(IDS[3:], "abc", strict=True):
+        dynamic, static = words.dynamic_join(member_id), words.static_join(member_id, name)
+        lines = [(at_ms, static if message == dynamic else message) for at_ms, message in lines]
+    reasons = words.join_reason(IDS[3]), words.join_reason(IDS[3], "a")
+    lines = [(at_ms, message.replace(*reasons)) for at_ms, message in lines]
+    report = report_of(tmp_path, words, lines)
+    assert {row.instance_id for row in report.expirations.rows} == {"a", "b", "c"}
+    assert all(row.back_ms is not None for row in report.expirations.rows)
+
+
 def test_more_that_come_than_went_with_one_client_id_are_not_told_apart(tmp_path: Path) -> None:
     made = Away(is_new=False)
     lines = [(at_ms, message.replace("c-2623", "a-2623")) for at_ms, message in made.whole]
