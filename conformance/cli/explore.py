@@ -658,10 +658,12 @@ def _checked(
         return replace(checked, promises=check_promises(revision, promises, budget=budget))
     if ids:
         return checked
-    if questions:
+    if questions or not checked.is_finished:
         met = tuple(r for r in checked.results if r.finding is not PropertyStatus.UNTESTED)
         untried = tuple(r.property.id for r in checked.results if r not in met)
-        return replace(checked, results=met, untried=untried)
+        checked = replace(checked, results=met, untried=untried)
+    if questions:
+        return checked
     teller.say("endless runs")
     checked = replace(checked, promises=check_promises(revision, budget=budget))
     if budget.is_over():

@@ -173,8 +173,9 @@ class Checked:
         It speaks of safety only where every property was looked at, and of some worlds as such.
         """
         if not self.is_finished:
-            wrong = headline(self._failing(VIOLATED), safe="") or "nothing violated"
-            return f"{wrong} in the {self.states:,} states explored; not finished"
+            if wrong := headline(self._failing(VIOLATED), safe=""):
+                return f"{wrong}; not finished, {self.states:,} states explored"
+            return f"nothing violated in the {self.states:,} states explored; not finished"
         if self.holds:
             return "every property holds, or fails as is known of it"
         untested = self._failing({PropertyStatus.UNTESTED})
