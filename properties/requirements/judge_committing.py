@@ -197,7 +197,7 @@ def _comes_back(evidence: Evidence) -> Iterator[Verdict]:
             late = "sent no JoinGroup" if join is None else "sent its JoinGroup"
             end = evidence.ended_ms if join is None else join.at_ms
             yield violated(
-                f"no JoinGroup {after}" if join is None else f"joins late {after}",
+                f"does not join at once {after}",
                 f"{run.name} was answered {call.error_name} in {COMMIT}, and {late} "
                 f"{'for' if join is None else 'after'} {(end - since) / 1000:.1f} s",
                 since,

@@ -126,13 +126,13 @@ BY_OBLIGATION: list[tuple[str, list[Piece], list[Piece], str]] = [
         "CLIENT-COMMIT-COMES-BACK",
         [*STABLE, commit(A, 100, error=REBALANCE), join(A, 150, "m1")],
         [*STABLE, commit(A, 100, error=REBALANCE)],
-        "no JoinGroup after REBALANCE_IN_PROGRESS",
+        "does not join at once after REBALANCE_IN_PROGRESS",
     ),
     (
         "CLIENT-COMMIT-COMES-BACK",
         [*STABLE, commit(A, 100, error=GENERATION), join(A, 150, "m1")],
         [*STABLE, commit(A, 100, error=GENERATION), join(A, 6000, "m1")],
-        "joins late after ILLEGAL_GENERATION",
+        "does not join at once after ILLEGAL_GENERATION",
     ),
     (
         "CLIENT-COMMIT-COMES-BACK",
