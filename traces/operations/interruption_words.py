@@ -286,7 +286,7 @@ def expirations(report: OperatorReport) -> Iterator[str]:
     if more := sum(map(len, repeats[MOST:])):
         yield f"  and {often(more)} more; the JSON has them."
     most = _alone(report)
-    rhythms = {_key(rows[0]): every_ms for rows, every_ms in _rhythms(report)}
+    rhythms = {_key(rows[0]): every_ms for rows, every_ms in _rhythms(report, most)}
     for rows in most[:_MOST_EXPIRED]:
         group, name = _key(rows[0])
         says = _expired(rows, rhythms.get((group, name)))
@@ -316,12 +316,14 @@ def _alone(report: OperatorReport) -> list[list[Expiration]]:
     return sorted(by_name.values(), key=lambda rows: (-len(rows), rows[0].at_ms, _key(rows[0])))
 
 
-def _rhythms(report: OperatorReport) -> Iterator[tuple[list[Expiration], int]]:
+def _rhythms(
+    report: OperatorReport, alone: Sequence[list[Expiration]]
+) -> Iterator[tuple[list[Expiration], int]]:
     """Yield expirations of a name at even distances, with these in ms, unless they are a loop."""
     loops = {
         (row.group, str(row.process)) for row in report.loops.rows if row.cause is Cause.EXPIRY
     }
-    for rows in _alone(report):
+    for rows in alone:
         every_ms = _even_ms([row.at_ms for row in rows])
         is_loop = (rows[0].group, str(rows[0].process)) in loops
         if every_ms is not None and every_ms >= _LEAST_MS and not is_loop:
@@ -330,7 +332,7 @@ def _rhythms(report: OperatorReport) -> Iterator[tuple[list[Expiration], int]]:
 
 def rhythm_text(report: OperatorReport) -> Iterator[str]:
     """Yield a clause about members that expired at even distances."""
-    rhythms = list(_rhythms(report))
+    rhythms = list(_rhythms(report, _alone(report)))
     if len(rhythms) == 1:
         (rows, every_ms), *_ = rhythms
         group, name = _key(rows[0])

@@ -10,9 +10,11 @@ decides if static membership, or a longer session timeout, would have avoided th
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 
 from fencepost.traces.operations.client_libraries import library_of
 from fencepost.traces.operations.group_events import Prepared
@@ -186,8 +188,10 @@ class Rebalances:
         """Times in ms at which dynamic members may have joined that the source doesn't name."""
         self.names_joins = False
         """True if the source names each dynamic member that joins."""
-        self._stayed: deque[tuple[int, int | None]] = deque(maxlen=_MOST_STAYED)
+        self._stayed: list[tuple[int, int | None]] = []
         """Completion in ms of past rebalances, and how many members stayed."""
+        self._has_forgotten = False
+        """True if the first of these are gone."""
 
     @property
     def current(self) -> Round | None:
@@ -214,11 +218,9 @@ class Rebalances:
 
     def stayed_after(self, at_ms: int) -> int | None:
         """Return how many stayed members in the first rebalance since; None: unknown."""
-        past = ((n, stayed) for n, (ms, stayed) in enumerate(self._stayed) if ms >= at_ms)
-        known = next(past, None)
-        if known is not None:
-            is_forgotten = known[0] == 0 and len(self._stayed) == _MOST_STAYED
-            return None if is_forgotten else known[1]
+        place = bisect_left(self._stayed, at_ms, key=itemgetter(0))
+        if place < len(self._stayed):
+            return None if place == 0 and self._has_forgotten else self._stayed[place][1]
         open_ = (round_ for round_ in self._rounds if round_.completed_ms >= at_ms)
         round_ = next(open_, None)
         return None if round_ is None else self._stayed_in(round_)
@@ -383,6 +385,9 @@ class Rebalances:
         if not round_.is_new:
             return
         self._stayed.append((round_.completed_ms, self._stayed_in(round_)))
+        if len(self._stayed) > 2 * _MOST_STAYED:
+            del self._stayed[:_MOST_STAYED]
+            self._has_forgotten = True
         stated = round_.evidence.stated
         first: _Candidate | None
         if stated is not None:

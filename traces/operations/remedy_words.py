@@ -158,19 +158,19 @@ def _bound(report: OperatorReport, rows: Sequence[Rebalance]) -> str:
 
     A session begins anew with an assignment, so it is no longer than from there to its end.
     """
-    worst: tuple[int, int] | None = None
-    for group in {row.group for row in rows if row.is_late}:
-        sessions = [
-            gone.at_ms - gone.assigned_ms
-            for gone in report.expirations.rows
-            if gone.group == group and gone.assigned_ms is not None and gone.end is End.EXPIRED
-        ]
-        if not sessions or min(sessions) > _LONGEST_BOUND_MS:
+    sessions: dict[str, int] = {}
+    for gone in report.expirations.rows:
+        if gone.assigned_ms is not None and gone.end is End.EXPIRED:
+            since_ms = gone.at_ms - gone.assigned_ms
+            sessions[gone.group] = min(since_ms, sessions.get(gone.group, since_ms))
+    worst = (0, 0)
+    for row in (row for row in rows if row.is_late):
+        session_ms = sessions.get(row.group)
+        if session_ms is None or session_ms > _LONGEST_BOUND_MS:
             return ""
-        away_ms = max(row.expired_ms or 0 for row in rows if row.group == group and row.is_late)
-        worst = max(worst or (0, 0), (min(sessions) + away_ms, min(sessions)))
-    enough_ms = None if worst is None else usual_session_ms(worst[0])
-    if worst is None or enough_ms is None:
+        worst = max(worst, (session_ms + (row.expired_ms or 0), session_ms))
+    enough_ms = usual_session_ms(worst[0])
+    if enough_ms is None:
         return ""
     return (
         f" {enough_ms} is longer than both here: a member expired {short(worst[1])} after an "
