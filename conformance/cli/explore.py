@@ -742,10 +742,9 @@ def only_elsewhere() -> dict[str, list[str]]:
 def _size(exploration: Exploration[World, Act], unit: str = "", whole: str = "") -> str:
     """Return the number of states, and how far the exploration came."""
     states = f"{exploration.states:,} {unit}".rstrip()
-    end = "not finished" if exploration.cut else whole
-    if exploration.stuck:
-        end = f"the machine stops in {exploration.stuck:,}"
-    return f"{states}, {end}" if end else states
+    stops = f"the machine stops in {exploration.stuck:,}" if exploration.stuck else ""
+    end = "not finished" if exploration.cut else "" if stops else whole
+    return ", ".join(filter(None, (states, end, stops)))
 
 
 def _print_uncovered(screen: Console, checked: Checked) -> None:
