@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 
 from fencepost.model.messages.errors import MOVING
 from fencepost.model.messages.errors import Error as Code
@@ -54,6 +55,10 @@ _WINDOW_MS = 1000
 _MOST = 50
 """More requests of one kind in a second are a hot loop: the Java client first waits 100 ms, and a
 loop without a pause sends hundreds."""
+_AT_ONCE_MS = 20
+_RUN = 10
+"""So many repeats, each sent within that time of the refusal, are a hot loop, too.  Such a loop
+sends fewer in a second while the machine is busy."""
 
 
 def _carries_instance(evidence: Evidence, *apis: str) -> Iterator[Verdict]:
@@ -318,6 +323,19 @@ def _backoff(evidence: Evidence) -> Iterator[Verdict]:
                         f"answered {first.error_name}",
                         first.at_ms,
                     )
+                if _goes_on_at_once(refusals[index : index + _RUN + 1]):
+                    yield violated(
+                        f"hot loop of {api}",
+                        f"{run.name} sent {api} {_RUN} times within {_AT_ONCE_MS} ms of the answer "
+                        f"{first.error_name}",
+                        first.at_ms,
+                    )
+
+
+def _goes_on_at_once(refusals: Sequence[Call]) -> bool:
+    """Tell if these are enough refusals, each but the last followed by the next one at once."""
+    pairs = list(pairwise(refusals))
+    return len(pairs) == _RUN and all(b.at_ms - a.end_ms <= _AT_ONCE_MS for a, b in pairs)
 
 
 def _is_repeated(call: Call) -> bool:

@@ -34,6 +34,8 @@ MOVED = heartbeat(A, 100, error=Code.NOT_COORDINATOR)
 LOADING = heartbeat(A, 100, error=Code.COORDINATOR_LOAD_IN_PROGRESS)
 BACK: list[Piece] = [sync(A, 210), assigned(A, 220, 0, 1), heartbeat(A, 300)]
 HOT = [heartbeat(A, 100 + n * 5, error=Code.COORDINATOR_NOT_AVAILABLE) for n in range(60)]
+SLOWLY = [heartbeat(A, 100 + n * 21, error=Code.COORDINATOR_NOT_AVAILABLE) for n in range(11)]
+"""A machine with other work: few in a second, each within 20 ms of the answer before."""
 
 BY_OBLIGATION: list[tuple[str, list[Piece], list[Piece], str]] = [
     ("CLIENT-JOIN-EMPTY-FIRST", STABLE, [A, join(A, 10, "m0")], "first"),
@@ -127,6 +129,12 @@ BY_OBLIGATION: list[tuple[str, list[Piece], list[Piece], str]] = [
         [*STABLE, MOVED],
         [*STABLE, *(find(A, 100 + n, 15) for n in range(60))],
         "hot loop of FindCoordinator",
+    ),
+    (
+        "CLIENT-JOIN-BACKOFF",
+        [*STABLE, *SLOWLY[:10]],
+        [*STABLE, *SLOWLY],
+        "hot loop of Heartbeat",
     ),
     *(
         (
