@@ -57,7 +57,7 @@ _MOST = 50
 loop without a pause sends hundreds."""
 _AT_ONCE_MS = 20
 _RUN = 10
-"""So many repeats, each sent within that time of the refusal, are a hot loop, too.  Such a loop
+"""This many repeats, each sent within that time of the refusal, are a hot loop, too.  Such a loop
 sends fewer in a second while the machine is busy."""
 
 
