@@ -22,6 +22,9 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 STATIC, COOPERATIVE = "static", "cooperative"
+_POLL_ENDS_S = 2.0
+"""The time that the poll under way has to end by itself.  aiokafka takes a cancelled one for one
+that goes on for ever."""
 
 
 class UnsupportedError(Exception):
@@ -91,6 +94,7 @@ class User(ABC):
         """The command that started it."""
         self._consumer: Any = None
         self._polling: asyncio.Task[None] | None = None
+        self._polls_on = False
         self._loop = asyncio.new_event_loop()
         self._commands: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         threading.Thread(target=self._run).start()
@@ -180,17 +184,21 @@ class User(ABC):
             await self._obey(command)
 
     def _poll_on(self) -> None:
+        self._polls_on = True
         if self._polling is None or self._polling.done():
             self._polling = asyncio.create_task(self._poll())
 
     async def _stop_polling(self) -> None:
+        self._polls_on = False
         if self._polling is not None:
-            self._polling.cancel()
-            await asyncio.wait({self._polling})
+            _, late = await asyncio.wait({self._polling}, timeout=_POLL_ENDS_S)
+            if late:
+                self._polling.cancel()
+                await asyncio.wait(late)
 
     async def _poll(self) -> None:
         fatal = False
-        while not fatal:
+        while self._polls_on and not fatal:
             try:
                 await self.poll()
             except Exception as error:  # noqa: BLE001  (any error that a user would get)

@@ -5,6 +5,7 @@ Each poll gives one record, until the topic `fenced` is subscribed: then it rais
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from typing import Any, ClassVar
@@ -48,8 +49,18 @@ class Toy(User):
             case ["busy"]:
                 self._consumer = ["t"]
                 raise BusyError("soon")
+            case ["slow"]:
+                self.tell_records("slow", 0, [self.offset])
+                await self._wait()
             case _:
                 self.tell_records("t", 0, [self.offset])
+
+    async def _wait(self) -> None:
+        try:
+            await asyncio.sleep(0.05)
+        except asyncio.CancelledError:
+            logging.getLogger("toy").warning("a poll was cancelled")
+            raise
 
     async def commit(self) -> None:
         logging.getLogger("toy").warning("committing %d", self.offset)

@@ -68,6 +68,14 @@ async def test_it_polls_without_end_until_it_is_told(toy: Driver) -> None:
     await toy.bye()
 
 
+async def test_a_poll_that_is_under_way_ends_by_itself(toy: Driver) -> None:
+    await toy.start_consumer("a", settings("slow"))
+    await next_of(toy, Records)
+    await toy.do(StopPolling("a"))
+    assert isinstance(await toy.do(Close("a", 10_000)), Done)
+    assert [heard for heard in toy.events if of(Log)(heard)] == []
+
+
 async def test_a_name_is_started_again_after_a_close(toy: Driver) -> None:
     for _ in range(2):
         await toy.start_consumer("a", settings())
