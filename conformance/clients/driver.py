@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import re
 import shlex
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Self, cast
@@ -64,6 +65,8 @@ MOST_EVENTS = 500_000
 """Limit of the events of a driver; more are its fault."""
 
 _WORDS = 3
+_ERROR = re.compile(r"\s*[\w.]*(Error|Exception)\b.*: ")
+"""A line that names an error; Node prints it before the stack."""
 
 
 class DriverError(Exception):
@@ -239,9 +242,7 @@ class Driver:
     def fail(self, how: str) -> DriverError:
         """Note a fault of the driver, kill it, and raise DriverError in all that wait for it."""
         if self.fault is None:
-            words = self.last_words()[-_WORDS:]
-            stderr = f"; its stderr ends: {shortened(' / '.join(words))}" if words else ""
-            self.fault = f"the driver of {self.name} {how}{stderr}"
+            self.fault = f"the driver of {self.name} {how}{_stderr(self.last_words())}"
             self._process.kill_at_once()
             waiting: list[asyncio.Future[Any]] = [coming for _, coming in self._watchers]
             for future in (*waiting, *(sent.reply for sent in self._open.values())):
@@ -310,6 +311,17 @@ class Driver:
             reply = reply_of(fields, type(sent.command))
             del self._open[sent.command.id]
             sent.reply.set_result(reply)
+
+
+def _stderr(lines: Sequence[str]) -> str:
+    """Say what a driver's last words on stderr are, and an error that stands before them."""
+    if not lines:
+        return ""
+    ending = f"; its stderr ends: {shortened(' / '.join(lines[-_WORDS:]))}"
+    errors = [line.strip() for line in lines if _ERROR.match(line)]
+    if not errors or errors[-1] in map(str.strip, lines[-_WORDS:]):
+        return ending
+    return f"; its stderr has: {shortened(errors[-1])}{ending.replace('; its stderr', ', and')}"
 
 
 class _EventPipes(Pipes):

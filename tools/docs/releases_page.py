@@ -136,7 +136,7 @@ async def try_release(name: str, listed: Sequence[KnownFailure] = ()) -> TriedRe
             known_failures=None,
         )
     except* TargetUnavailableError as errors:
-        problem = " ".join(str(errors.exceptions[0]).split())
+        problem = " ".join(str(errors.exceptions[0]).split()).replace(str(Path.home()), "~")
     if certificate is None:
         return TriedRelease(name, problem)
     return _tried(name, certificate, listed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable
+from importlib.util import find_spec
 from itertools import starmap
 from typing import Any, ClassVar
 
@@ -13,11 +14,13 @@ from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
 from fencepost.conformance.clients.drivers.driver_user import STATIC, User, assignors_in, drive
 
 _POLL_MS = 100
+# Before 0.9 the assignors are those of kafka-python, on which it is built.
+_HOME = "aiokafka" if find_spec("aiokafka.coordinator") is not None else "kafka"
 _ASSIGNORS = assignors_in(
     {
-        "aiokafka.coordinator.assignors.range": "RangePartitionAssignor",
-        "aiokafka.coordinator.assignors.roundrobin": "RoundRobinPartitionAssignor",
-        "aiokafka.coordinator.assignors.sticky.sticky_assignor": "StickyPartitionAssignor",
+        f"{_HOME}.coordinator.assignors.range": "RangePartitionAssignor",
+        f"{_HOME}.coordinator.assignors.roundrobin": "RoundRobinPartitionAssignor",
+        f"{_HOME}.coordinator.assignors.sticky.sticky_assignor": "StickyPartitionAssignor",
     }
 )
 _OPTIONS = inspect.signature(AIOKafkaConsumer).parameters

@@ -113,6 +113,7 @@ LIES = {
     "answers-twice": 'answered what nobody asked: .*"id":2',
     "introduces-itself": "doesn't have: Object (missing required|contains unknown) field",
     "dies": "exited with code 3; its stderr ends: out of luck",
+    "dies-like-node": r"its stderr has: Error \[CODE\]: no package, and ends: .*Node.js v22",
     "is-killed": "was ended by SIGKILL",
     "long-line": "wrote a line of more than 16777216 bytes",
     "floods": "wrote more than 20 events",

@@ -80,6 +80,13 @@ def die() -> None:
     sys.exit(3)
 
 
+def die_like_node() -> None:
+    """Die with the error before its stack, as Node does."""
+    stack = [f"    at step{number} (file.mjs:1:1)" for number in range(8)]
+    sys.stderr.write("\n".join(["Error [CODE]: no package", *stack, "}", "", "Node.js v22", ""]))
+    sys.exit(1)
+
+
 def leave_child() -> None:
     """Start a child that would outlive us; its number is told in a log line."""
     child = subprocess.Popen(["sleep", "600"])
@@ -127,6 +134,7 @@ LIES: dict[str, tuple[str, Act]] = {
         ),
     ),
     "dies": ("start", lambda _: die()),
+    "dies-like-node": ("start", lambda _: die_like_node()),
     "dies-at-commit": ("commit", lambda _: die()),
     "is-killed": ("start", lambda _: os.kill(os.getpid(), signal.SIGKILL)),
     "long-line": ("start", lambda _: write("x" * 17 * MEBI)),
