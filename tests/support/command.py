@@ -29,14 +29,16 @@ class Ran:
     err: str
 
 
-def run(*arguments: str, given: str = "", cwd: Path | None = None) -> Ran:
+def run(
+    *arguments: str, given: str = "", cwd: Path | None = None, within_s: float = PATIENCE_S
+) -> Ran:
     """Run `fencepost` with these arguments to its end."""
     ended = subprocess.run(
         [sys.executable, "-c", RUN, *arguments],
         input=given,
         capture_output=True,
         text=True,
-        timeout=PATIENCE_S,
+        timeout=within_s,
         start_new_session=True,
         check=False,
         cwd=cwd,

@@ -19,6 +19,9 @@ from support.history_page import Row, rows
 
 TOOLS = {"kafka": ("java", "mvn"), "kfake": ("go",), "mock": ()}
 MOST_S = 600
+TRIES = {"FAILOVER-STABLE/join-that-waits-at-a-move": 4}
+"""A bug is looked for so often, else once: 3.7.2 loses a join that waits in two of three moves, and
+what passes once after failures that lateness may explain is a pass."""
 
 Run = tuple[str, str, tuple[tuple[str, tuple[str, ...]], ...]]
 """A target, who judges ("" for its own profile), and for each case what is to be observed."""
@@ -53,6 +56,15 @@ def certified(target: str, judge: str, cases: list[str]) -> dict[str, Any]:
     return certificate
 
 
+def observed_of(target: str, judge: str, cases: list[str]) -> dict[str, tuple[str, str]]:
+    """Case → its outcome, and what was observed."""
+    certificate = certified(target, judge, cases)
+    return {
+        case["id"]: (case["outcome"], alike(target, case["observed"]))
+        for case in certificate["cases"]
+    }
+
+
 def alike(target: str, observed: str) -> str:
     """Without who was asked: kfake answers its members in an order that it draws."""
     return observed.partition(" ")[2] if target == "kfake" else observed
@@ -68,10 +80,11 @@ def test_bugs_are_seen_where_they_are_and_gone_where_they_are_gone(
     for tool in TOOLS[target.partition(":")[0]]:
         if shutil.which(tool) is None:
             pytest.skip(f"{tool} is not on this machine")
-    found = {
-        case["id"]: (case["outcome"], alike(target, case["observed"]))
-        for case in certified(target, judge, [case for case, _ in wanted])["cases"]
-    }
+    found = observed_of(target, judge, [case for case, _ in wanted])
     for case, observed in wanted:
         allowed = [("fail", alike(target, what)) for what in observed] or [("pass", "")]
+        for _ in range(TRIES.get(case, 1) - 1 if observed else 0):
+            if found[case] in allowed:
+                break
+            found |= observed_of(target, judge, [case])
         assert found[case] in allowed, case
