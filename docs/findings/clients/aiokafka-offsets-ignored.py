@@ -22,14 +22,10 @@ def move_coordinators():
     """Give each partition of the offsets topic to its other replica."""
     admin = KafkaAdminClient(bootstrap_servers=bootstrap)
     (topic,) = admin.describe_topics(["__consumer_offsets"])
-    rows = topic["partitions"]
-    turned = {
-        Named(topic["name"], row["partition_index"]): [
-            *(node for node in row["replica_nodes"] if node != row["leader_id"]),
-            row["leader_id"],
-        ]
-        for row in rows
-    }
+    turned = {}
+    for row in topic["partitions"]:
+        nodes = sorted(row["replica_nodes"], key=lambda node: node == row["leader_id"])
+        turned[Named(topic["name"], row["partition_index"])] = nodes
     admin.alter_partition_reassignments(turned)
     time.sleep(1)
     admin.elect_leaders(0, [topic["name"]])  # the first of its replicas leads each partition
@@ -55,19 +51,14 @@ async def main():
     for _ in range(10):
         await producer.send_and_wait(name, b"x", partition=0)
     await producer.stop()
-    settings = {
-        "bootstrap_servers": bootstrap,
-        "group_id": name,
-        "auto_offset_reset": "earliest",
-        "enable_auto_commit": False,
-    }
+    settings = {"bootstrap_servers": bootstrap, "group_id": name, "enable_auto_commit": False}
     tool = AIOKafkaConsumer(**settings)
     tool.assign([partition])
     await tool.start()
     await tool.commit({partition: OffsetAndMetadata(8, "")})
     print("committed:", await tool.committed(partition), flush=True)
     await tool.stop()
-    member = AIOKafkaConsumer(**settings)
+    member = AIOKafkaConsumer(**settings, auto_offset_reset="earliest")
     member.subscribe([name], listener=Moving())
     await member.start()
     record = await asyncio.wait_for(member.getone(), 20)
