@@ -300,7 +300,7 @@ class Planner:
             Level.MUST,
             steps,
             needs,
-            isolated=real and needs_own_target(steps),
+            isolated=real and is_risky(steps),
         )
         if drawn and real and blurred(case, dry_run.times, context.lag_ms):
             return None
@@ -311,19 +311,16 @@ class Planner:
         return DrawnPlan(case, words, dry_run.reached, dry_run.requests, is_novel)
 
 
-def needs_own_target(steps: Iterable[PlanStep]) -> bool:
-    """Tell if a plan may kill its target, or change what others see of it.
+def is_risky(steps: Iterable[PlanStep]) -> bool:
+    """Tell if a plan may kill its target: a restart, or a join on which some coordinators abort.
 
-    It may be killed by a restart, or by a join on which some coordinators abort: the mock where
-    members' first protocols differ (see `fencepost.conformance.targets.brokers.mock`), kfake where
-    a member offers no protocol, or one twice.  The group whose id is "" is the same one for all
-    plans: no prefix keeps them apart, and kfake takes members into it.
+    The mock aborts where members' first protocols differ (see
+    `fencepost.conformance.targets.brokers.mock`), kfake where a member offers no protocol, or one
+    twice.
     """
     first: dict[object, set[str]] = {}
     for step in steps:
         if isinstance(step, Failover | MoveCoordinator):
-            return True
-        if isinstance(step, Request) and step.fields.get("group_id") == "":
             return True
         if isinstance(step, Request) and step.api == "JoinGroup":
             offered = step.fields.get("protocols") or ()

@@ -22,7 +22,7 @@ from fencepost.conformance.search.fuzz.drawn_plans import (
     SETTINGS,
     PlanContext,
     Planner,
-    needs_own_target,
+    is_risky,
 )
 from fencepost.conformance.search.fuzz.fuzz_engine import plan_context_of
 from fencepost.conformance.search.fuzz.generator import BOUNDARY_VALUES, CLEANER, LIMITED
@@ -212,18 +212,15 @@ def test_what_was_new_is_built_upon() -> None:
     assert again > 10
 
 
-def test_plans_that_kill_some_coordinators_or_leave_a_group_behind_are_run_alone() -> None:
+def test_plans_that_some_coordinators_die_of_are_run_alone() -> None:
     same, unlike = Script(delayed=False), Script(delayed=False)
     for script, offered in ((same, RANGE), (unlike, ROUNDROBIN)):
         script.join("a", protocols=RANGE)
         script.join("b", protocols=offered)
-    assert not needs_own_target(same.steps)
-    assert needs_own_target(unlike.steps)
-    assert needs_own_target([Failover()])
-    assert needs_own_target([MoveCoordinator()])
-    nameless = Script(delayed=False)
-    nameless.join("a", group="")
-    assert needs_own_target(nameless.steps)
+    assert not is_risky(same.steps)
+    assert is_risky(unlike.steps)
+    assert is_risky([Failover()])
+    assert is_risky([MoveCoordinator()])
 
 
 def test_on_a_real_clock_each_setting_has_its_share_and_some_plans_fail_over() -> None:

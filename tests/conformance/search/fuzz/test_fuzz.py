@@ -23,12 +23,7 @@ from fencepost.conformance.run.replay import replay_trace
 from fencepost.conformance.runtime.event_loop import Turns
 from fencepost.conformance.search.findings.findings import PlanFinding
 from fencepost.conformance.search.fuzz import fuzz_engine
-from fencepost.conformance.search.fuzz.drawn_plans import (
-    SETTINGS,
-    PlanContext,
-    Planner,
-    needs_own_target,
-)
+from fencepost.conformance.search.fuzz.drawn_plans import SETTINGS, PlanContext, Planner, is_risky
 from fencepost.conformance.search.fuzz.fuzz import (
     FuzzListener,
     FuzzOptions,
@@ -525,9 +520,7 @@ def test_what_was_met_is_told_of_a_search_that_is_ended() -> None:
 def test_a_join_that_ends_some_coordinators_has_one_to_itself() -> None:
     def joins(*names: str) -> bool:
         offered = tuple(JoinProtocol(name=name, metadata=b"") for name in names)
-        return needs_own_target(
-            [Request("a JoinGroup", "a", "JoinGroup", fields={"protocols": offered})]
-        )
+        return is_risky([Request("a JoinGroup", "a", "JoinGroup", fields={"protocols": offered})])
 
     assert joins()
     assert joins("range", "range")
