@@ -14,9 +14,10 @@ import resource
 import sys
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
-import networkx as nx
+if TYPE_CHECKING:
+    import networkx as nx
 
 S = TypeVar("S", bound=Hashable)
 A = TypeVar("A", bound=Hashable)
@@ -161,6 +162,8 @@ def to_networkx(
 
     Nodes and edges have the attribute `label`.
     """
+    import networkx as nx  # noqa: PLC0415  (half a second, and most commands need no graph)
+
     result = nx.MultiDiGraph()
     for index, state in enumerate(graph.states):
         initial = "true" if index < graph.initial else "false"
@@ -181,6 +184,8 @@ def graph_text(
     Raises ValueError for another suffix, or for text that GraphML can't hold.
     """
     if suffix == ".graphml":
+        import networkx as nx  # noqa: PLC0415
+
         text = io.BytesIO()
         nx.write_graphml(to_networkx(graph, state_label, action_label), text)
         return text.getvalue().decode()

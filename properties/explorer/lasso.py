@@ -31,8 +31,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic
 
-import networkx as nx
-
 from fencepost.properties.explorer.exploration import A, Graph, S
 
 Step = tuple[A | None, S]
@@ -92,6 +90,8 @@ def find_lasso(
     came = _shortest(graph, set() if stem_through_goals else goals)
     inner: dict[int, list[tuple[int, A, int]]] = defaultdict(list)
     leaves = set()
+    import networkx as nx  # noqa: PLC0415  (half a second, and most commands need no graph)
+
     bare = nx.DiGraph()
     bare.add_nodes_from(i for i in came if i not in goals)
     for edge in graph.edges:
