@@ -84,7 +84,7 @@ CORRECT: dict[str, Callable[[], Iterable[Any]]] = {
     "known-failures-1": known_failures,
     "provocations-1": lambda: [PROVOCATIONS],
 }
-MUTATIONS = 1_500
+MUTATIONS = 400
 VALUES: tuple[Any, ...] = (
     None,
     True,
