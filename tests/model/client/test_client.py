@@ -132,7 +132,7 @@ def answer_to(
             return FindCoordinatorResponse(code, NODES[choice % 2])
         case "Metadata", MetadataRequest(topics):
             leaders = tuple((1, 2, 1, 2)[: choice % 5])
-            return MetadataResponse(NODES, tuple(TopicLeaders(t, 0, leaders) for t in topics))
+            return MetadataResponse(NODES, tuple(TopicLeaders(t, 0, leaders) for t in topics or ()))
         case "ListOffsets", ListOffsetsRequest(asked_for, _):
             return ListOffsetsResponse(tuple(OffsetRow(p, code, choice) for p in asked_for))
         case "Fetch", FetchRequest(positions, _):
