@@ -28,7 +28,7 @@ from fencepost.model.revisions.revision_soundness import base_of, has_stale_reas
 from fencepost.model.revisions.revisions import is_shipped, shipped_base
 from fencepost.model.suggestions import did_you_mean
 from fencepost.model.table.table import Level, Rule, Table
-from fencepost.properties.checking.liveness import PROMISES, Promise
+from fencepost.properties.checking.liveness import PROMISES_BY_ID, Promise
 from fencepost.properties.logic.logic import Engine, Property
 
 _NO_ENDLESS_RUN = "it is about what comes in the end; `check` looks for a run that repeats for ever"
@@ -99,7 +99,7 @@ def explain_command(name: str, revision: str) -> None:
     chosen = find_revision(revision)
     screen = console()
     properties: dict[str, Property | Promise] = {p.id: p for p in properties_for(revision)}
-    properties |= {promise.id: promise for promise in PROMISES}
+    properties |= PROMISES_BY_ID
     if name in properties:
         explain_property(screen, properties[name])
         return

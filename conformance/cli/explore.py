@@ -55,7 +55,7 @@ from fencepost.properties.checking.checking import (
     with_stops,
 )
 from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, is_quiet
-from fencepost.properties.checking.liveness import PROMISES, Promise
+from fencepost.properties.checking.liveness import PROMISES, PROMISES_BY_ID, Promise
 from fencepost.properties.checking.row_properties import uncovered_rows
 from fencepost.properties.claims.property_classes import headline
 from fencepost.properties.claims.property_registry import PROPERTIES, find_property
@@ -374,7 +374,6 @@ def _act_label(act: Act) -> str:
     return f"{act.kind}{who}" + (f" ({act.choice})" if act.choice else "")
 
 
-_OF_ENDLESS_RUNS = {promise.id: promise for promise in PROMISES}
 EXIT_VIOLATED = 1
 EXIT_UNFINISHED = 2
 _UNFINISHED_ENDS = "a limit ended it, and nothing was violated until then"
@@ -407,7 +406,7 @@ def chosen(ids: tuple[str, ...], revision: str) -> tuple[Property, ...]:
     checks.
     """
     for name in ids:
-        if name in _OF_ENDLESS_RUNS:
+        if name in PROMISES_BY_ID:
             raise click.UsageError(f"{name} is about endless runs, which `check` looks for")
     there = {property_.id: property_ for property_ in properties_for(revision)}
     try:
@@ -639,10 +638,10 @@ def _checked(
 ) -> Checked:
     """Check a revision.  `limits`: the most states of a world, and the seconds of all."""
     revision = find_revision(name)
-    promises = tuple(_OF_ENDLESS_RUNS[i] for i in ids if i in _OF_ENDLESS_RUNS)
+    promises = tuple(PROMISES_BY_ID[i] for i in ids if i in PROMISES_BY_ID)
     if promises and questions:
         raise click.UsageError(f"{promises[0].id} has worlds of its own: leave out --question")
-    names = tuple(i for i in ids if i not in _OF_ENDLESS_RUNS)
+    names = tuple(i for i in ids if i not in PROMISES_BY_ID)
     scopes = () if promises and not names else questions or CHECK_SCOPES
     endless = 0 if questions or (ids and not promises) else len(PROMISE_SCOPES)
     budget = CheckBudget(*limits, scopes=len(scopes) + endless)

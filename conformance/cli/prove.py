@@ -29,7 +29,7 @@ from fencepost.conformance.targets.own_revision import properties_for
 from fencepost.conformance.targets.target_registry import find_revision
 from fencepost.model.history.words import plural
 from fencepost.model.revision import Revision
-from fencepost.properties.checking.liveness import PROMISES
+from fencepost.properties.checking.liveness import PROMISES_BY_ID
 from fencepost.properties.claims.property_classes import headline
 from fencepost.properties.claims.property_registry import FORMULAS, PROPERTIES, find_formula
 from fencepost.properties.logic.logic import Engine, PropertyClass
@@ -134,7 +134,7 @@ def _only_explored() -> list[str]:
     """Return the properties that exploration checks, and no proof does."""
     explored = [p for p in PROPERTIES.values() if Engine.EXPLORATION in p.engines]
     unproved = [p.id for p in explored if p not in FORMULAS]
-    return [*unproved, *(promise.id for promise in PROMISES)]
+    return [*unproved, *PROMISES_BY_ID]
 
 
 def _check_provable(name: str, revision: str) -> None:
@@ -142,7 +142,7 @@ def _check_provable(name: str, revision: str) -> None:
     try:
         find_formula(name)
     except KeyError as error:
-        if name in {promise.id for promise in PROMISES}:
+        if name in PROMISES_BY_ID:
             message = f"{name} is about endless runs, which `fencepost check` looks for"
             raise click.UsageError(message) from None
         there = {property_.id: property_ for property_ in properties_for(revision)}

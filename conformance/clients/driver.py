@@ -317,11 +317,12 @@ def _stderr(lines: Sequence[str]) -> str:
     """Say what a driver's last words on stderr are, and an error that stands before them."""
     if not lines:
         return ""
-    ending = f"; its stderr ends: {shortened(' / '.join(lines[-_WORDS:]))}"
-    errors = [line.strip() for line in lines if _ERROR.match(line)]
-    if not errors or errors[-1] in map(str.strip, lines[-_WORDS:]):
-        return ending
-    return f"; its stderr has: {shortened(errors[-1])}{ending.replace('; its stderr', ', and')}"
+    before, last = lines[:-_WORDS], lines[-_WORDS:]
+    error = next(filter(_ERROR.match, reversed(before)), None)
+    has = ""
+    if error is not None and not any(map(_ERROR.match, last)):
+        has = f"has: {shortened(error.strip())}, and "
+    return f"; its stderr {has}ends: {shortened(' / '.join(last))}"
 
 
 class _EventPipes(Pipes):

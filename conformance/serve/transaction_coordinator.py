@@ -207,7 +207,7 @@ class TransactionCoordinator:
     # Producers.
 
     def _producer(self, name: str) -> Producer | None:
-        """Return what is known of a transactional id; a transaction that took too long is over."""
+        """Return the producer of a transactional id, if any; end its transaction when it is due."""
         producer = self._producers.get(name)
         if producer is not None and producer.due_s is not None and self._clock() > producer.due_s:
             producer.end(committed=False)

@@ -27,7 +27,7 @@ from fencepost.model.messages.cluster_messages import (
     ProducerIdentity,
     TransactionResponse,
 )
-from fencepost.model.messages.errors import MOVING, Error, error_name
+from fencepost.model.messages.errors import CONCURRENT_TRANSACTIONS, MOVING, Error, error_name
 from fencepost.model.messages.messages import (
     TxnCommitPartition,
     TxnCommitTopic,
@@ -40,9 +40,8 @@ FIND, INIT, ADD, END = "FindCoordinator", "InitProducerId", "AddOffsetsToTxn", "
 COMMIT = "TxnOffsetCommit"
 _MEMBERS_SINCE = 3
 _NONE, _MOVED = Error.NONE.value, Error.NOT_COORDINATOR.value
-_CONCURRENT_TRANSACTIONS = 51
 _TIMED_OUT = "REQUEST_TIMED_OUT"
-_PASSING = frozenset({*MOVING, _CONCURRENT_TRANSACTIONS})
+_PASSING = frozenset({*MOVING, CONCURRENT_TRANSACTIONS})
 
 
 def transact_for_user(work: ClientWork) -> None:

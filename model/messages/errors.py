@@ -49,6 +49,9 @@ MOVING = frozenset(
 )
 """The codes of a coordinator that moved, or isn't ready yet: send the request again."""
 
+CONCURRENT_TRANSACTIONS = 51
+"""The code of a transaction whose predecessor is not over yet: send the request again."""
+
 # All error codes of Kafka up to 4.4; another one in an answer is a finding about its bytes.
 KNOWN_CODES = frozenset(range(-1, 137))
 

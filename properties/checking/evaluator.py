@@ -44,7 +44,7 @@ Notes = tuple[str, ...]
 class Evaluator:
     """Evaluates properties on steps and worlds.  Takes those that exploration checks.
 
-    Those of what is stored are evaluated where that is kept.
+    Properties of the stored record are evaluated in worlds that keep it.
 
     A violation that the revision (or the one that it is made from) expects by the rule of that step
     is noted as excused, so that it hides no other.

@@ -154,6 +154,7 @@ ASSIGNED = Promise(
     },
 )
 PROMISES = (ANSWERED, SETTLED, ASSIGNED)
+PROMISES_BY_ID: Mapping[str, Promise] = {promise.id: promise for promise in PROMISES}
 _ALL_OTHERS = frozenset({ANSWERED.id, SETTLED.id})
 _ONLY_ASSIGNED = frozenset({ASSIGNED.id})
 

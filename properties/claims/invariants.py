@@ -310,7 +310,8 @@ STORED = (
 )
 """The duties of a group to the next coordinator: state is stored while it matters.
 
-They say something where what is stored is kept: with a group alone, or in worlds with failovers.
+They can be violated only where the stored record is kept: in proofs of one group, and in worlds
+with failovers.
 """
 
 WITHIN_A_BATCH = frozenset({"settled-has-members", "sync-timer-has-a-debtor", "stable-is-stored"})

@@ -323,7 +323,7 @@ def _backoff(evidence: Evidence) -> Iterator[Verdict]:
                         f"answered {first.error_name}",
                         first.at_ms,
                     )
-                if _goes_on_at_once(refusals[index : index + _RUN + 1]):
+                elif _goes_on_at_once(refusals[index : index + _RUN + 1]):
                     yield violated(
                         f"hot loop of {api}",
                         f"{run.name} sent {api} {_RUN} times within {_AT_ONCE_MS} ms of the answer "

@@ -222,6 +222,11 @@ def _stalled_ms(evidence: Evidence, since: float, until: float) -> float:
     return sum(ms for at_ms, ms in evidence.stalls if since <= at_ms <= until)
 
 
+def _is_overdue(evidence: Evidence, since: float, until: float) -> bool:
+    """Tell if a member had time enough to read on, stalls left out."""
+    return since + _LIMIT_MS + _stalled_ms(evidence, since, until) <= until
+
+
 def _reads_assigned(evidence: Evidence) -> Iterator[Verdict]:
     for run in evidence.runs:
         for tenure in _tenures(evidence, run):
@@ -233,9 +238,7 @@ def _reads_assigned(evidence: Evidence) -> Iterator[Verdict]:
                 continue
             at_ms, offset = unread
             times = _quiet_times(evidence, tenure, max(at_ms, since))
-            if not any(
-                begun + _LIMIT_MS + _stalled_ms(evidence, begun, end) <= end for begun, end in times
-            ):
+            if not any(_is_overdue(evidence, begun, end) for begun, end in times):
                 continue
             begun = max(at_ms, since)
             topic, number = partition
@@ -376,9 +379,10 @@ def _tenure_key(
 ) -> tuple[float, int]:
     """Tell times apart in which a run has a partition: its position begins anew in each.
 
-    With an eager assignor each generation is one; records that came before its assignment are of
-    the one before, however close the sync is.  With a cooperative one what is kept is not given up,
-    unless the member lost its place, or its user subscribed anew.
+    With an eager assignor each generation is such a time.  Records that come before the user is
+    told of an assignment belong to the generation before, even right behind the sync.  With a
+    cooperative assignor a partition that the member keeps goes on, unless the member lost its place
+    or its user subscribed anew.
     """
     acts = (*evidence.actions_of("unsubscribe", run), *evidence.actions_of("subscribe", run))
     breaks = sum(act.began_ms <= at_ms for act in acts)
@@ -403,7 +407,7 @@ def _reads_new_topic(evidence: Evidence) -> Iterator[Verdict]:
             continue
         age = max(_metadata_age(run) for run in runs)
         begun = act.ended_ms + age
-        if begun + _LIMIT_MS + _stalled_ms(evidence, begun, evidence.ended_ms) <= evidence.ended_ms:
+        if _is_overdue(evidence, begun, evidence.ended_ms):
             names = enumerated([run.name for run in runs])
             yield violated(
                 "does not read a topic that was made later",
@@ -461,7 +465,7 @@ def _reads_on(evidence: Evidence, act: Action, partition: Partition) -> Iterator
     unread = next((at_ms for at_ms, end in rows if end > position), None)
     if unread is None:
         yield from (HOLDS for _ in rows[:1])
-    elif unread + _LIMIT_MS + _stalled_ms(evidence, unread, evidence.ended_ms) <= evidence.ended_ms:
+    elif _is_overdue(evidence, unread, evidence.ended_ms):
         topic, number = partition
         yield violated(
             "does not read on after a topic was deleted",
@@ -524,8 +528,7 @@ def _resumes_reading(evidence: Evidence) -> Iterator[Verdict]:
                 )
             end = max((end for _, end in _appended(evidence, partition, act.began_ms)), default=0)
             begun = act.ended_ms
-            is_late = begun + _LIMIT_MS + _stalled_ms(evidence, begun, until) <= until
-            if first is None and end > position and is_late:
+            if first is None and end > position and _is_overdue(evidence, begun, until):
                 yield violated(
                     "does not read a partition that was resumed",
                     f"the user of {run.name} resumed {topic}-{number}, and was given no record of "

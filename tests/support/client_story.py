@@ -255,9 +255,13 @@ def commit(
             ),
         ),
     )
-    row = CommittedPartition(partition_index=0, error_code=error.value)
-    answer = OffsetCommitResponse(topics=(CommittedTopic(name=TOPIC, partitions=(row,)),))
+    answer = OffsetCommitResponse(topics=_committed(error))
     return call(of, "OffsetCommit", at, request, answer, version)
+
+
+def _committed(error: Code) -> tuple[CommittedTopic, ...]:
+    row = CommittedPartition(partition_index=0, error_code=error.value)
+    return (CommittedTopic(name=TOPIC, partitions=(row,)),)
 
 
 def transact(
@@ -285,8 +289,7 @@ def transact(
             ),
         ),
     )
-    row = CommittedPartition(partition_index=0, error_code=error.value)
-    answer = TxnOffsetCommitResponse(topics=(CommittedTopic(name=TOPIC, partitions=(row,)),))
+    answer = TxnOffsetCommitResponse(topics=_committed(error))
     return call(of, "TxnOffsetCommit", at, request, answer, version)
 
 

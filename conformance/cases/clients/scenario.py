@@ -40,6 +40,7 @@ from fencepost.model.plans.steps import (
     Subscribe,
     Unavailable,
     Unsubscribe,
+    UserStep,
     dashed,
 )
 
@@ -198,24 +199,7 @@ ServedStep = (
 )
 """Steps that no real broker takes on demand."""
 
-ScenarioStep = (
-    Start
-    | Close
-    | Crash
-    | StopPolling
-    | ResumePolling
-    | PausePartitions
-    | ResumePartitions
-    | Commit
-    | CommitInTransaction
-    | Unsubscribe
-    | Subscribe
-    | Produce
-    | JoinGuest
-    | ServedStep
-    | RemoveMember
-    | Until
-)
+ScenarioStep = Start | UserStep | Crash | Produce | JoinGuest | ServedStep | RemoveMember | Until
 
 
 TOPIC = "orders"

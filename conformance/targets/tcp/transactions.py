@@ -24,7 +24,7 @@ from fencepost.conformance.targets.tcp.cluster_admin import (
 )
 from fencepost.conformance.targets.tcp.security import Address
 from fencepost.model.coordinator import UnsupportedError
-from fencepost.model.messages.errors import MOVING, Error
+from fencepost.model.messages.errors import CONCURRENT_TRANSACTIONS, MOVING, Error
 
 COMMIT = "TxnOffsetCommit"
 _NEEDED = frozenset({"FindCoordinator", "InitProducerId", "AddOffsetsToTxn", "EndTxn"})
@@ -40,8 +40,8 @@ def offers_transactions(advertised: Mapping[str, tuple[int, int]]) -> bool:
 
 _TIMEOUT_MS = 30_000
 """The broker ends a transaction by itself after that; ours take a fraction of a second."""
-_CONCURRENT_TRANSACTIONS, _UNSTABLE_OFFSET_COMMIT = 51, 88
-_AGAIN = frozenset({*MOVING, _CONCURRENT_TRANSACTIONS})
+_UNSTABLE_OFFSET_COMMIT = 88
+_AGAIN = frozenset({*MOVING, CONCURRENT_TRANSACTIONS})
 
 
 class BusyError(AdminError):
@@ -141,7 +141,7 @@ class Transactions:
 
         answer = await repeat(attempt, self._most_s)
         if answer is None:
-            raise BusyError(api) if code == _CONCURRENT_TRANSACTIONS else RefusedError(api, code)
+            raise BusyError(api) if code == CONCURRENT_TRANSACTIONS else RefusedError(api, code)
         return answer
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import pytest
@@ -52,6 +53,7 @@ from fencepost.model.messages.messages import (
     APIS,
     CommittedPartition,
     CommittedTopic,
+    CommitTopic,
     FetchedGroup,
     FetchedPartition,
     FetchedTopic,
@@ -65,6 +67,7 @@ from fencepost.model.messages.messages import (
     OffsetFetchRequest,
     OffsetFetchResponse,
     SyncGroupResponse,
+    TxnCommitTopic,
     TxnOffsetCommitRequest,
     TxnOffsetCommitResponse,
 )
@@ -117,6 +120,22 @@ def partitions(choice: int) -> tuple[TopicPartition, ...]:
     return tuple(TopicPartition("t", n) for n in range(4) if choice >> n & 1)
 
 
+def committed(
+    topics: Iterable[CommitTopic | TxnCommitTopic], code: int
+) -> tuple[CommittedTopic, ...]:
+    """The same answer to each partition of a commit."""
+    return tuple(
+        CommittedTopic(
+            name=topic.name,
+            partitions=tuple(
+                CommittedPartition(partition_index=row.partition_index, error_code=code)
+                for row in topic.partitions
+            ),
+        )
+        for topic in topics
+    )
+
+
 def answer_to(
     asked: Outgoing, choice: int, code: int, highest: dict[str, int], strange: bytes | None = None
 ) -> Message | ClusterResponse:
@@ -161,31 +180,11 @@ def answer_to(
         case "InitProducerId" | "AddOffsetsToTxn" | "EndTxn", _:
             return TransactionResponse(code, choice, choice)
         case "TxnOffsetCommit", TxnOffsetCommitRequest():
-            in_transaction = (
-                CommittedTopic(
-                    name=topic.name,
-                    partitions=tuple(
-                        CommittedPartition(partition_index=p.partition_index, error_code=code)
-                        for p in topic.partitions
-                    ),
-                )
-                for topic in message.topics
-            )
-            return TxnOffsetCommitResponse(topics=tuple(in_transaction))
+            return TxnOffsetCommitResponse(topics=committed(message.topics, code))
         case "LeaveGroup", _:
             return LeaveGroupResponse(error_code=code)
         case "OffsetCommit", OffsetCommitRequest():
-            committed = (
-                CommittedTopic(
-                    name=topic.name,
-                    partitions=tuple(
-                        CommittedPartition(partition_index=p.partition_index, error_code=code)
-                        for p in topic.partitions
-                    ),
-                )
-                for topic in message.topics
-            )
-            return OffsetCommitResponse(topics=tuple(committed))
+            return OffsetCommitResponse(topics=committed(message.topics, code))
         case "OffsetFetch", OffsetFetchRequest():
             offset = choice if choice % 3 else -1
             wanted = message.groups[0].topics if message.groups else message.topics

@@ -1,4 +1,4 @@
-"""What would have avoided rebalances: which setting, by which name, and how long a session."""
+"""Test the sentences about settings that avoid rebalances, and about session timeouts."""
 
 from __future__ import annotations
 
