@@ -40,7 +40,6 @@ from fencepost.model.plans.steps import (
     Subscribe,
     Unavailable,
     Unsubscribe,
-    UserStep,
     dashed,
 )
 
@@ -199,7 +198,24 @@ ServedStep = (
 )
 """Steps that no real broker takes on demand."""
 
-ScenarioStep = Start | UserStep | Crash | Produce | JoinGuest | ServedStep | RemoveMember | Until
+ScenarioStep = (
+    Start
+    | Close
+    | Crash
+    | StopPolling
+    | ResumePolling
+    | PausePartitions
+    | ResumePartitions
+    | Commit
+    | CommitInTransaction
+    | Unsubscribe
+    | Subscribe
+    | Produce
+    | JoinGuest
+    | ServedStep
+    | RemoveMember
+    | Until
+)
 
 
 TOPIC = "orders"
