@@ -27,13 +27,14 @@ if TYPE_CHECKING:
     from fencepost.properties.proofs.proofs import prove
     from fencepost.properties.stateful.machines import find_violation, load_profile, world_machine
     from fencepost.properties.stateful.strategies import Move, Program, histories, programs
-    from fencepost.properties.worlds.scope import Scope
+    from fencepost.properties.worlds.scope import NamedScope, Scope
     from fencepost.properties.worlds.views import StepView, WorldView
     from fencepost.properties.worlds.world import Worlds
 
 __all__ = [
     "Engine",
     "Move",
+    "NamedScope",
     "Program",
     "Property",
     "PropertyClass",

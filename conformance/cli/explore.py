@@ -34,7 +34,7 @@ from fencepost.conformance.cli.options.common_options import (
     strict_option,
 )
 from fencepost.conformance.cli.options.log_options import scope_options
-from fencepost.conformance.targets.own_revision import properties_for, stops_reported
+from fencepost.conformance.targets.own_revision import own_parts, properties_for, stops_reported
 from fencepost.conformance.targets.target_registry import find_revision
 from fencepost.model.history.words import plural
 from fencepost.model.revision import Revision
@@ -318,7 +318,10 @@ def scope_json(scope: Scope) -> dict[str, Any]:
         "zombies": scope.zombies,
         "members": scope.members,
         "offers": scope.offers,
+        "generations": scope.generations,
         "delay_ticks": scope.delay_ticks,
+        "uneven": scope.uneven,
+        "places": scope.places,
         "acts": list(scope.acts),
     }
 
@@ -581,8 +584,9 @@ def _print_failures(
     "--question",
     "questions",
     multiple=True,
-    type=click.Choice([question.name for question in CHECK_SCOPES]),
-    help="Only this world (may be repeated).  Liveness is then not checked.",
+    metavar="NAME",
+    help="Only this world (may be repeated).  Liveness is then not checked.  One of WORLDS in your "
+    f"file, or: {', '.join(question.name for question in CHECK_SCOPES)}.",
 )
 @max_states_option
 @minutes_option
@@ -611,7 +615,7 @@ def check_command(
     teller = ProgressTeller()
     limits = (max_states, None if minutes is None else minutes * 60)
     with stops_reported(revision):
-        scopes = tuple(map(find_check_scope, questions))
+        scopes = tuple(_question(name, revision) for name in questions)
         checked = _checked(revision, ids, scopes, jobs, limits, teller)
     teller.end()
     failures = failures_of_check(checked)
@@ -628,6 +632,14 @@ def check_command(
         ctx.exit(EXIT_UNFINISHED)
 
 
+def _question(name: str, revision: str) -> NamedScope:
+    """Return the world of this name, of the file's own or a shipped one.  Raises UsageError."""
+    try:
+        return find_check_scope(name, own_parts(revision).worlds)
+    except KeyError as error:
+        raise click.UsageError(str(error.args[0])) from None
+
+
 def _checked(
     name: str,
     ids: tuple[str, ...],
@@ -642,7 +654,8 @@ def _checked(
     if promises and questions:
         raise click.UsageError(f"{promises[0].id} has worlds of its own: leave out --question")
     names = tuple(i for i in ids if i not in PROMISES_BY_ID)
-    scopes = () if promises and not names else questions or CHECK_SCOPES
+    own = own_parts(name)
+    scopes = () if promises and not names else questions or (*CHECK_SCOPES, *own.worlds)
     endless = 0 if questions or (ids and not promises) else len(PROMISE_SCOPES)
     budget = CheckBudget(*limits, scopes=len(scopes) + endless)
     checked = check_revision(
@@ -670,7 +683,13 @@ def _checked(
     fails = set(PropertyStatus) - {PropertyStatus.HOLDS, PropertyStatus.UNTESTED}
     broken = {r.property.id for r in checked.results if r.finding in fails}
     broken |= {kept.promise.id for kept in checked.promises if kept.finding in fails}
-    rows = uncovered_rows(revision, broken, lambda row: teller.say(f"whether {row} is covered"))
+    rows = uncovered_rows(
+        revision,
+        broken,
+        lambda row: teller.say(f"whether {row} is covered"),
+        properties=own.properties,
+        worlds=own.worlds,
+    )
     return replace(checked, uncovered=rows)
 
 

@@ -14,10 +14,11 @@ import re
 import sys
 import traceback
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import EnumType
 from pathlib import Path
 from types import ModuleType
+from typing import Any, TypeVar
 
 from fencepost import model
 from fencepost.model.bad_input import BadInputError
@@ -28,11 +29,12 @@ from fencepost.model.suggestions import did_you_mean, nearest
 from fencepost.model.table.table import TableError, UnknownNameError
 from fencepost.properties.claims.property_registry import PROPERTIES
 from fencepost.properties.logic.logic import Property
+from fencepost.properties.worlds.scope import CHECK_SCOPES, NamedScope, ScopeError
 from fencepost.traces.files.bounded import FILE_LIMIT
 
 _MODEL = "model:"
 _COMMAND = "exec:"
-_OWN_PROPERTIES: dict[str, tuple[Property, ...]] = {}
+_T = TypeVar("_T")
 _MODULE = "fencepost_own_revision"
 _NO_ARGUMENT = re.compile(
     r"(?P<called>[\w.]+)\(\) got an unexpected keyword argument '(?P<name>\w+)'"
@@ -42,6 +44,19 @@ _NOT_THERE = re.compile(r"cannot import name '(?P<name>\w+)' from '(?P<module>[\
 
 class OwnRevisionError(BadInputError):
     """A revision in a file can't be used.  `str()` says what is wrong, and where."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnParts:
+    """What a file brings beside its revisions."""
+
+    properties: tuple[Property, ...] = ()
+    worlds: tuple[NamedScope, ...] = ()
+
+
+_KINDS: dict[str, type] = {"PROPERTIES": Property, "WORLDS": NamedScope}
+"""The name of a tuple in a file, and what it holds."""
+_OWN: dict[str, OwnParts] = {}
 
 
 def load_named(name: str) -> None:
@@ -69,14 +84,19 @@ def load_revision(reference: str) -> Revision:
         more = "".join(f"\n  {fault}" for fault in faults)
         raise OwnRevisionError(f"the revision {reference} can't be used:{more}")
     revision = replace(loaded, name=reference)
-    _OWN_PROPERTIES[reference] = _properties(file, module)
+    _OWN[reference] = _parts(file, module)
     add_own(revision, loaded.name, f"{Path(file).resolve().as_posix()}:{name}")
     return revision
 
 
 def properties_for(reference: str) -> tuple[Property, ...]:
     """Return all properties to check a revision with: the shipped ones, and those of its file."""
-    return (*PROPERTIES.values(), *_OWN_PROPERTIES.get(reference, ()))
+    return (*PROPERTIES.values(), *own_parts(reference).properties)
+
+
+def own_parts(reference: str) -> OwnParts:
+    """Return what the file of a revision brings; nothing for a shipped one."""
+    return _OWN.get(reference, OwnParts())
 
 
 @contextlib.contextmanager
@@ -152,7 +172,7 @@ def _raised(path: Path, error: BaseException, source: bytes, there: Mapping[str,
     if isinstance(error, UnknownNameError):
         return f"{where}: {error}{did_you_mean(error.name, error.known)}"
     message = error.msg if isinstance(error, SyntaxError) else " ".join(str(error).split())
-    if isinstance(error, TableError):
+    if isinstance(error, TableError | ScopeError):
         return f"{where}: {message}"
     if isinstance(error, NameError) and error.name:
         message += did_you_mean(error.name, {*there, *vars(builtins), *model.__all__})
@@ -162,7 +182,8 @@ def _raised(path: Path, error: BaseException, source: bytes, there: Mapping[str,
     if match := _NO_ARGUMENT.search(message):
         called = there.get(match["called"].removesuffix(".__init__"))
         if callable(called):
-            message += did_you_mean(match["name"], inspect.signature(called).parameters)
+            there_are = inspect.signature(called).parameters
+            message += f"{did_you_mean(match['name'], there_are)}; it takes {', '.join(there_are)}"
     if isinstance(error, AttributeError) and line:
         text = source.decode(errors="replace").splitlines()[line - 1]
         message = _no_attribute(error, text, there) or message
@@ -201,16 +222,55 @@ def _unnamed(file: str, name: str, module: ModuleType, value: object) -> str:
     return f"{problem}; its revisions are {names}"
 
 
-def _properties(file: str, module: ModuleType) -> tuple[Property, ...]:
-    """Return the properties of a file's own.  Raises OwnRevisionError."""
-    own = getattr(module, "PROPERTIES", ())
-    if own is PROPERTIES or not isinstance(own, tuple | list):
+def _parts(file: str, module: ModuleType) -> OwnParts:
+    """Return what a file brings beside its revisions.  Raises OwnRevisionError."""
+    _refuse_misspelled(file, module)
+    return OwnParts(
+        _own(file, module, Property, "PROPERTIES", dict.fromkeys(PROPERTIES, "property")),
+        _own(
+            file, module, NamedScope, "WORLDS", {named.name: "question" for named in CHECK_SCOPES}
+        ),
+    )
+
+
+def _own(
+    file: str, module: ModuleType, kind: type[_T], name: str, shipped: Mapping[str, str]
+) -> tuple[_T, ...]:
+    """Return what a tuple of a file holds; `shipped`: ids that are taken, and by what.
+
+    A file may import the shipped mapping under the same name.  Raises OwnRevisionError.
+    """
+    own = getattr(module, name, ())
+    if own is PROPERTIES:
         return ()
+    if not isinstance(own, tuple | list):
+        raise OwnRevisionError(
+            f"{name} in {file} is of type {type(own).__name__}; give a tuple, also of one: (…,)"
+        )
+    taken = dict(shipped)
     for item in own:
-        if not isinstance(item, Property):
-            raise OwnRevisionError(f"PROPERTIES in {file} holds {item!r}, which is no Property")
-        if item.id in PROPERTIES:
+        if not isinstance(item, kind):
+            raise OwnRevisionError(f"{name} in {file} holds {item!r}, which is no {kind.__name__}")
+        its_id = _id_of(item)
+        if its_id in shipped:
             raise OwnRevisionError(
-                f"PROPERTIES in {file}: {item.id} is a shipped property; give it another id"
+                f"{name} in {file}: {its_id} is a shipped {shipped[its_id]}; give it another id"
             )
+        if its_id in taken:
+            raise OwnRevisionError(f"{name} in {file}: two are called {its_id}; rename one")
+        taken[its_id] = name
     return tuple(own)
+
+
+def _id_of(item: Any) -> str:
+    return str(item.name if isinstance(item, NamedScope) else item.id)
+
+
+def _refuse_misspelled(file: str, module: ModuleType) -> None:
+    """Refuse a tuple that nothing would read, such as WORLD.  Raises OwnRevisionError."""
+    for name, value in vars(module).items():
+        items = value if isinstance(value, tuple | list) else ()
+        for known, kind in _KINDS.items():
+            is_meant = items and isinstance(items[0], kind) and not hasattr(module, known)
+            if is_meant and name != known and name.isupper() and nearest(name, [known]):
+                raise OwnRevisionError(f"nothing reads {name} in {file}; did you mean {known}?")

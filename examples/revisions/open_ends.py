@@ -4,7 +4,15 @@
 """
 
 from fencepost.model import GroupState, Incoming, find_revision
-from fencepost.properties import Engine, Property, PropertyClass, PropertyKind, StepView
+from fencepost.properties import (
+    Engine,
+    NamedScope,
+    Property,
+    PropertyClass,
+    PropertyKind,
+    Scope,
+    StepView,
+)
 
 TODAY = find_revision("kafka-4")
 PREREGISTERED = find_revision("experiment-preregistered")
@@ -45,5 +53,14 @@ PROPERTIES = (
         not_by=_NOT_BY,
         property_class=PropertyClass.COST,
         harm="all others stop, and join again, for one that comes",
+    ),
+)
+
+# The worlds of `check` have two members at most; a target size of three needs a third.
+WORLDS = (
+    NamedScope(
+        "three instances",
+        "three static members come, one after the other",
+        Scope(clients=3, instances=3, members=3, acts=("join", "sync")),
     ),
 )

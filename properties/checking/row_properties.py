@@ -13,7 +13,7 @@ property speaks of, `check` can't decide whether they are right.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
 from functools import cache
@@ -35,6 +35,7 @@ from fencepost.properties.checking.liveness import PROMISES, find_broken_promise
 from fencepost.properties.claims.property_registry import PROPERTIES
 from fencepost.properties.claims.world_properties import DECIDED
 from fencepost.properties.explorer.explorer import explore
+from fencepost.properties.logic.logic import Property
 from fencepost.properties.worlds.scope import (
     ENDING_SCOPES,
     MUTANT_SCOPES,
@@ -87,14 +88,21 @@ def _is_answer(do: Enum) -> bool:
 
 
 def speaking_property(
-    revision: Revision, table: Table, rule: Rule, broken: Collection[str] = ()
+    revision: Revision,
+    table: Table,
+    rule: Rule,
+    broken: Collection[str] = (),
+    *,
+    properties: Sequence[Property] = (),
+    worlds: Sequence[NamedScope] = (),
 ) -> str | None:
     """Return a property that speaks of a row; "" if none does, None if nothing can be left out.
 
     `broken`: properties that the revision itself breaks; they prove nothing about the row.
+    `properties`, `worlds`: of a user's own, beside the shipped ones.
     """
     if others := without_rebalance(revision, table, rule):
-        return _spoken(others, revision, rule, OTHERS_SCOPES, broken)
+        return _spoken(others, revision, rule, (*worlds, *OTHERS_SCOPES), broken, properties)
     is_changeable = False
     protocol = revision.protocol
     for _, changed in changed_rows(table, rule):
@@ -105,7 +113,8 @@ def speaking_property(
             continue
         is_changeable = True
         tried = replace(without, ancestors=revision.ancestors)
-        if name := _spoken(tried, revision, rule, (*MUTANT_SCOPES, *ENDING_SCOPES), broken):
+        scopes = (*worlds, *MUTANT_SCOPES, *ENDING_SCOPES)
+        if name := _spoken(tried, revision, rule, scopes, broken, properties):
             return name
     return "" if is_changeable else None
 
@@ -138,13 +147,14 @@ def _spoken(
     rule: Rule,
     scopes: Iterable[NamedScope],
     broken: Collection[str],
+    own: Sequence[Property],
 ) -> str:
     """Return a property that a changed row breaks in one of these scopes; "" if none."""
     for named in scopes:
         if rule.id not in _used(revision, named):
             continue
         try:
-            name = _broken_by(tried, named, broken)
+            name = _broken_by(tried, named, broken, own)
         except MACHINE_STOPS:
             name = "" if DECIDED.id in broken else BREAKS_DOWN
         if name:
@@ -167,14 +177,14 @@ def _used(revision: Revision, named: NamedScope) -> frozenset[str]:
 
 
 def _most(named: NamedScope) -> int:
-    if named in OTHERS_SCOPES:
-        return LASTING_STATES
-    if named not in ENDING_SCOPES:
+    if named in MUTANT_SCOPES:
         return STATES
     return max(LASTING_STATES, DEEP.get(named.name, 0))
 
 
-def _broken_by(revision: Revision, named: NamedScope, broken: Collection[str]) -> str:
+def _broken_by(
+    revision: Revision, named: NamedScope, broken: Collection[str], own: Sequence[Property]
+) -> str:
     """Return a property, or in the scopes for it a promise, that is broken; "" if none."""
     names: Iterable[str]
     if named in ENDING_SCOPES:
@@ -183,7 +193,7 @@ def _broken_by(revision: Revision, named: NamedScope, broken: Collection[str]) -
             p.id for p in PROMISES if p.id in kept.broken and not excused(p.expected, revision)
         )
     else:
-        judging = Evaluator(PROPERTIES.values(), revision)
+        judging = Evaluator((*PROPERTIES.values(), *own), revision)
         worlds = Worlds(revision, named.scope, judging.judge)
         checks = [
             check
@@ -221,13 +231,16 @@ def uncovered_rows(
     revision: Revision,
     broken: Collection[str] = (),
     progress: Callable[[str], None] | None = None,
+    *,
+    properties: Sequence[Property] = (),
+    worlds: Sequence[NamedScope] = (),
 ) -> dict[str, str]:
     """Return the rows that no property speaks of, in the order of the table, and the reason.
 
     The reason is "" or, if it is unknown, the property that speaks of the row of this id in
     `kafka-4`, and which the revision breaks anyway (`broken`).  Known results of a shipped revision
     are not tried again; an unchanged row counts as in `kafka-4`.  `progress`: called with each rule
-    to try.
+    to try.  `properties`, `worlds`: of a user's own, beside the shipped ones.
     """
     known = known_rows()
     by_rule = dict(known[KAFKA_4.name])
@@ -237,7 +250,9 @@ def uncovered_rows(
         for table, rule in own_rules(revision):
             if progress is not None:
                 progress(rule.id)
-            speaking = speaking_property(revision, table, rule, broken)
+            speaking = speaking_property(
+                revision, table, rule, broken, properties=properties, worlds=worlds
+            )
             by_rule.pop(rule.id, None)
             if speaking is not None:
                 by_rule[rule.id] = speaking

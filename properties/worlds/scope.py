@@ -10,12 +10,14 @@ each about something else; together they are explored in seconds.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from fencepost.model.classic.group import Group
 from fencepost.model.messages.draft_messages import MEMBER_NAME, TUPLE_LIST, TWO_LIST
 from fencepost.model.revision import Revision
+from fencepost.model.suggestions import did_you_mean
 from fencepost.properties.worlds.world_client import ODD_ACTS, OFFERS, TICK_MS, Client, Seat
 
 ActKind = Literal[
@@ -57,6 +59,10 @@ ACTS: dict[ActKind, str] = {
     "tick": "time passes",
     "failover": "another coordinator takes over with what was stored",
 }
+ALL_ACTS: Mapping[str, str] = dict(
+    (*ACTS.items(), *((k, odd.about) for k, odd in ODD_ACTS.items()))
+)
+"""All acts that a scope can have, each in words."""
 DEFAULT_ACTS: tuple[ActKind, ...] = (
     "join",
     "sync",
@@ -124,8 +130,12 @@ class Scope:
             raise ScopeError(f"{self.offers} subscriptions; there are 1 to {len(OFFERS)}")
         if "change" in self.acts and self.offers < 2:
             raise ScopeError("the act `change` needs two subscriptions at least")
-        if unknown := [act for act in self.acts if act not in ACTS and act not in ODD_ACTS]:
-            raise ScopeError(f"no act {unknown[0]!r}; there are {', '.join((*ACTS, *ODD_ACTS))}")
+        if isinstance(self.acts, str):  # type: ignore[unreachable]  # a file has no types
+            raise ScopeError(f"acts are {self.acts!r}; give a tuple, also of one: ({self.acts!r},)")
+        for act in self.acts:
+            if act not in ALL_ACTS:
+                near = did_you_mean(str(act), ALL_ACTS)
+                raise ScopeError(f"no act {act!r}{near}; there are {', '.join(ALL_ACTS)}")
 
     def seats(self, revision: Revision) -> tuple[Seat, ...]:
         """Return the clients; each speaks the highest versions that the revision knows."""
@@ -559,9 +569,13 @@ ENDING_SCOPES: tuple[NamedScope, ...] = (
 """Scopes that are searched for runs that never reach a promise's goal."""
 
 
-def find_check_scope(name: str) -> NamedScope:
-    """Return the scope of CHECK_SCOPES with this name.  Raises KeyError that names all."""
-    for scope in CHECK_SCOPES:
-        if scope.name == name:
-            return scope
-    raise KeyError(f"no question {name!r}; there are {', '.join(s.name for s in CHECK_SCOPES)}")
+def find_check_scope(name: str, own: Iterable[NamedScope] = ()) -> NamedScope:
+    """Return the scope of CHECK_SCOPES, or the user's own, with this name.
+
+    Raises KeyError that names all.
+    """
+    scopes = {scope.name: scope for scope in (*CHECK_SCOPES, *own)}
+    if name in scopes:
+        return scopes[name]
+    near = did_you_mean(name, scopes)
+    raise KeyError(f"no question {name!r}{near}; there are {', '.join(scopes)}")

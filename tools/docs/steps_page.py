@@ -24,10 +24,9 @@ from fencepost.model.table.table import Echo
 from fencepost.model.work import Emission, Incoming, Timer
 from fencepost.properties.checking.checking import acts_of_none
 from fencepost.properties.worlds.canonical import FRESH, NOW
-from fencepost.properties.worlds.scope import ACTS, CHECK_SCOPES, ActKind
+from fencepost.properties.worlds.scope import ALL_ACTS, CHECK_SCOPES
 from fencepost.properties.worlds.views import Event, Failover, StepView, WorldView
 from fencepost.properties.worlds.world_client import (
-    ODD_ACTS,
     REBALANCE_MS,
     SESSION_MS,
     TICK_MS,
@@ -173,8 +172,7 @@ def _lines() -> Iterator[str]:
         )
         yield f"| `{named.name}` | {named.about} | {who} | {', '.join(scope.acts)} |"
     yield _ACTS
-    for act in get_args(ActKind):
-        yield f"| `{act}` | {ACTS[act] if act in ACTS else ODD_ACTS[act].about} |"
+    yield from (f"| `{act}` | {about} |" for act, about in ALL_ACTS.items())
     undone = acts_of_none(named.scope for named in CHECK_SCOPES)
     yield _NEVER.format(", ".join(f"`{act}`" for act in undone))
 

@@ -22,7 +22,7 @@ from fencepost.conformance.simulate.deployment_scenario import RESUME_S
 from fencepost.conformance.targets.target_registry import DEFAULT_REVISION, find_revision
 from fencepost.model.coordinator import CONFIG_DEFAULTS
 from fencepost.model.suggestions import nearest
-from fencepost.properties.worlds.scope import ACTS, Scope, ScopeError
+from fencepost.properties.worlds.scope import ALL_ACTS, Scope, ScopeError
 from fencepost.traces.audit.audit_results import UNKNOWN, VIOLATED
 from fencepost.traces.audit.audit_settings import Gaps, LogOptions
 from fencepost.traces.files.bounded import LINE_LIMIT, pip_install
@@ -226,6 +226,7 @@ _BOUNDS = {
     "offers": "Subscriptions that a client can change between.",
     "generations": "The highest generation, where a failover may restore an earlier one.",
     "delay_ticks": "group.initial.rebalance.delay.ms, in ticks of 3 s.",
+    "places": "group.max.size.",
 }
 
 
@@ -262,21 +263,26 @@ def _options(base: Scope) -> list[Callable[[Any], Any]]:
     acts = click.option(
         "--act",
         multiple=True,
-        type=click.Choice(list(ACTS)),
+        type=click.Choice(list(ALL_ACTS)),
         metavar="KIND",
         help=f"What may happen (may be repeated) [default: {', '.join(base.acts)}]: "
-        f"{', '.join(ACTS)}.",
+        f"{', '.join(ALL_ACTS)}.",
     )
     numbers = [
         click.option(
             "--" + name.replace("_", "-"),
             type=Whole(),
             metavar="N",
-            help=f"{about} [default: {getattr(base, name)}]",
+            help=f"{about} [default: {_default(base, name)}]",
         )
         for name, about in reversed(_BOUNDS.items())
     ]
     return [depth, acts, *numbers]
+
+
+def _default(base: Scope, name: str) -> str:
+    number = getattr(base, name)
+    return "no limit" if number is None else str(number)
 
 
 _F = TypeVar("_F", bound=Callable[..., Any])

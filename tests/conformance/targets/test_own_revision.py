@@ -15,6 +15,7 @@ from fencepost.conformance.targets.own_revision import (
     load_named,
     load_revision,
     own_fault,
+    own_parts,
     properties_for,
     stops_reported,
 )
@@ -138,6 +139,31 @@ def run(*arguments: str) -> int:
         ),
         ("from fencepost.model import KAFKA_5", "'fencepost.model' (did you mean KAFKA_4?)"),
         (BEGIN + "MINE = KAFKA_4\nPROPERTIES = (1,)\n", "PROPERTIES in {} holds 1, which is no"),
+        *(
+            (BEGIN + "from fencepost.properties import *\nMINE = KAFKA_4\n" + line, said)
+            for line, said in (
+                ("WORLDS = (1,)", "WORLDS in {} holds 1, which is no NamedScope"),
+                ("WORLDS = NamedScope('x', 'x', Scope())", "is of type NamedScope; give a tuple"),
+                ("WORLD = (NamedScope('x', 'x', Scope()),)", "nothing reads WORLD in {}; did you "),
+                (
+                    "WORLDS = (NamedScope('zombie', 'x', Scope()),)",
+                    "WORLDS in {}: zombie is a shipped question; give it another id",
+                ),
+                (
+                    "WORLDS = (NamedScope('x', 'x', Scope()),) * 2",
+                    "WORLDS in {}: two are called x; rename one",
+                ),
+                (
+                    "Scope(client=3)",
+                    "'client' (did you mean clients?); it takes clients, instances",
+                ),
+                (
+                    "Scope(acts=('join', 'quitt'))",
+                    "line 4: no act 'quitt' (did you mean quit?); there are join, change, stranger",
+                ),
+                ("Scope(acts=('join'))", "line 4: acts are 'join'; give a tuple, also of one"),
+            )
+        ),
         (
             HOLE,
             "no rule decides: inst none or mapped to this member, state Stable, caller leader",
@@ -197,6 +223,28 @@ def test_ones_own_property_is_checked_and_catches_the_liar(
     assert run("check", f"{liar}:LIAR", *few) == 1
     assert "nobody-is-replaced: violated" in capsys.readouterr().out
     assert KAFKA_4.name == "kafka-4"
+
+
+OWN_WORLD = """from fencepost.properties import *
+WORLDS = (NamedScope("left", "one leaves", Scope(clients=1, acts=("join", "sync", "quit"))),)
+"""
+
+
+def test_ones_own_world_is_explored_with_its_acts(
+    write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first_wins = (EXAMPLES / "first_wins.py").read_text(encoding="utf-8")
+    mine = f"{write(first_wins + OWN_WORLD)}:FIRST_WINS"
+    assert [named.name for named in own_parts(mine).worlds] == []
+    assert run("check", mine, "--question", "left", "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [world["name"] for world in told["worlds"]] == ["left"]
+    assert {"heartbeat", "leave"} <= set(told["acts_of_none"])
+    assert "quit" not in told["acts_of_none"]
+    assert [named.name for named in own_parts(mine).worlds] == ["left"]
+    assert run("check", mine, "--question", "lefd") == USAGE
+    assert "no question 'lefd' (did you mean left?); there are zombie, " in capsys.readouterr().err
+    assert run("check", FIRST_WINS, "--question", "left") == USAGE
 
 
 STOPS = """from fencepost.model import KAFKA_4, Do, SetRule, derive

@@ -22,6 +22,8 @@ from fencepost.properties.checking.row_properties import (
     without_rebalance,
 )
 from fencepost.properties.claims.property_registry import PROPERTIES
+from fencepost.properties.logic.logic import Engine, Property, PropertyKind
+from fencepost.properties.worlds.scope import NamedScope, Scope
 
 HEARTBEATS, JOINS = KAFKA_4.tables["Heartbeat"], KAFKA_4.tables["JoinGroup"]
 
@@ -82,6 +84,25 @@ def test_nothing_can_be_left_out_of_a_row_that_does_nothing() -> None:
     assert speaking_property(KAFKA_4, waits, RULES["SESSION-WAITING"]) is None
 
 
+def test_ones_own_property_speaks_of_a_row_in_ones_own_world() -> None:
+    rule_id = "HEARTBEAT-GROUP-ABSENT"
+    assert known_rows()["kafka-4"][rule_id] == ""
+    own = Property(
+        id="nobody-beats-alone",
+        meaning="A heartbeat to a group that is absent is refused.",
+        source="ours",
+        kind=PropertyKind.STEP,
+        scope="heartbeats",
+        engines=frozenset({Engine.EXPLORATION}),
+        holds=lambda step: "it was not" if step.rules[0].answer is Error.NONE else None,
+        premise=lambda step: step.rules[0].id == rule_id,
+        not_by={engine: "ours" for engine in Engine if engine is not Engine.EXPLORATION},
+    )
+    worlds = (NamedScope("alone", "a zombie", Scope(clients=1, zombies=1, acts=("heartbeat",))),)
+    asked = (KAFKA_4, HEARTBEATS, RULES[rule_id])
+    assert speaking_property(*asked, properties=(own,), worlds=worlds) == own.id
+
+
 def test_only_what_is_ones_own_is_tried_again() -> None:
     refused = RULES["HEARTBEAT-STABLE"].but(because="ours")
     own = derive(
@@ -107,7 +128,7 @@ def test_a_violated_property_hides_whether_a_row_is_covered(
 ) -> None:
     ours = (RULES["HEARTBEAT-STABLE"].but(because="ours"), Rule("HEARTBEAT-NEW", when()))
     own = derive(KAFKA_4, "own", "own", tuple(SetRule("Heartbeat", one, "x") for one in ours))
-    monkeypatch.setattr(row_properties, "speaking_property", lambda *_: "")
+    monkeypatch.setattr(row_properties, "speaking_property", lambda *_, **__: "")
     whole, hidden = uncovered_rows(own), uncovered_rows(own, {"a-heartbeat-keeps-alive"})
     assert whole["HEARTBEAT-STABLE"] == ""
     assert hidden["HEARTBEAT-STABLE"] == "a-heartbeat-keeps-alive"

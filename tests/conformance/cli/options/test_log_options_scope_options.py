@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -9,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from fencepost.conformance.cli.options.log_options import scope_options
-from fencepost.properties.worlds.scope import ACTS, Scope
+from fencepost.properties.worlds.scope import ALL_ACTS, Scope
 
 DEFAULT = Scope(clients=3, dynamic=1)
 
@@ -44,7 +45,9 @@ def test_what_is_given_replaces_the_default() -> None:
 
 def test_every_bound_has_its_option() -> None:
     options = "--clients 4 --instances 2 --dynamic 1 --old 2 --members 5 --offers 3 --delay-ticks 1"
-    expected = Scope(clients=4, instances=2, dynamic=1, old=2, members=5, offers=3, delay_ticks=1)
+    options += " --places 3"
+    others = Scope(clients=4, instances=2, dynamic=1, old=2, members=5, offers=3, delay_ticks=1)
+    expected = replace(others, places=3)
 
     assert called(None, *options.split())[0] == expected
 
@@ -63,4 +66,4 @@ def test_the_help_says_what_may_happen() -> None:
 
     said = CliRunner().invoke(command, ["--help"]).output
     assert "[default: 3]" in said
-    assert all(act in said for act in ACTS)
+    assert all(act in said for act in ALL_ACTS)
