@@ -103,11 +103,8 @@ def explain_command(name: str, revision: str) -> None:
     if name in properties:
         explain_property(screen, properties[name])
         return
-    for table, rule in chosen.rules():
-        if rule.id == name:
-            stale = has_stale_reason(rule, base_of(chosen))
-            _explain_rule(screen, table, rule, _base_of(chosen, rule), stale=stale)
-            return
+    if explain_rule(screen, chosen, name):
+        return
     suite = name.partition("/")[0]
     entries = find_suite(suite if suite in NAMES else CATALOGUE, chosen).entries
     entry = next((e for e in entries if e.id == name), None)
@@ -134,6 +131,16 @@ def explain_command(name: str, revision: str) -> None:
             "--revision FILE.py:NAME"
         )
     _explain_case(screen, entry, _levels(chosen))
+
+
+def explain_rule(screen: Console, revision: Revision, name: str) -> bool:
+    """Explain the rule of this id; return False where the revision has none."""
+    for table, rule in revision.rules():
+        if rule.id == name:
+            stale = has_stale_reason(rule, base_of(revision))
+            _explain_rule(screen, table, rule, _base_of(revision, rule), stale=stale)
+            return True
+    return False
 
 
 def _base_of(revision: Revision, rule: Rule) -> str:

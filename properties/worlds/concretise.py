@@ -9,10 +9,12 @@ read.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
+from fencepost.model.classic.group import Group
 from fencepost.model.coordinator import Answer, Send
 from fencepost.model.history.events import Answered, Disconnected, Handled, Passed, Restarted, Sent
 from fencepost.model.history.events import Event as Entry
@@ -58,7 +60,7 @@ class Run:
 def unfold(worlds: Worlds, path: Sequence[tuple[Act | None, World]]) -> Run:
     """Return the run that a path from an initial world stands for."""
     world = path[0][1]
-    unfolding = _Unfolding(worlds, list(world.clients))
+    unfolding = Unfolding(worlds, list(world.clients))
     turns = []
     for act, after in path[1:]:
         assert act is not None
@@ -68,7 +70,7 @@ def unfold(worlds: Worlds, path: Sequence[tuple[Act | None, World]]) -> Run:
 
 
 @dataclass(slots=True)
-class _Unfolding:
+class Unfolding:
     """The meaning of the names in the present world.
 
     `clients`: the knowledge of each real client, by real index; `who`: index in the world → real
@@ -95,6 +97,25 @@ class _Unfolding:
         for client in self.clients:
             if client.member_id:
                 self.ids[client.member_id] = client.member_id
+
+    def fork(self) -> Unfolding:
+        """Return a copy, which goes on by itself."""
+        other = copy(self)
+        other.clients, other.incarnations = [*self.clients], [*self.incarnations]
+        other.open, other.ids = {**self.open}, {**self.ids}
+        other.names, other.senders = {**self.names}, {**self.senders}
+        return other
+
+    def group(self, group: Group | None) -> Group | None:
+        """Return the group of the present world in real ids, generations and times."""
+        if group is None:
+            return None
+        real = group.renamed(self.ids)
+        timers = tuple(
+            timer._replace(earliest=timer.earliest + self.now, latest=timer.latest + self.now)
+            for timer in real.timers
+        )
+        return replace(real, generation_id=real.generation_id + self.offset, timers=timers)
 
     def turn(self, world: World, act: Act, after: World) -> Turn:
         """Return the act, made real."""
@@ -127,11 +148,11 @@ class _Unfolding:
         name = f"c{real + 1}"
         message = ask.message
         if act.kind == "stranger":
-            self.ids[STRANGE] = f"{STRANGE}-{self.requests}"
+            self.ids[STRANGE] = self.strange_id()
             message = replace(message, member_id=self.ids[STRANGE])
         if FRESH in done.naming.ids:
             self.handed_out += 1
-            self.ids[FRESH] = f"{seat.instance or name}-{self.handed_out}"
+            self.ids[FRESH] = self.new_id(seat.instance or name)
         send = Send(
             f"r{self.requests}",
             f"{name}.{self.incarnations[real]}",
@@ -149,6 +170,14 @@ class _Unfolding:
         for view in fired:
             events += self._answers(world, view.emissions, real)
         return (*events, Passed(self.now)) if fired else tuple(events)
+
+    def new_id(self, whose: str) -> str:
+        """Return the id that was just handed out.  `whose`: an instance, or else a client."""
+        return f"{whose}-{self.handed_out}"
+
+    def strange_id(self) -> str:
+        """Return an id that was never handed out."""
+        return f"{STRANGE}-{self.requests}"
 
     def _passed(self, world: World, done: Transition) -> tuple[Entry, ...]:
         """Let time pass: each timer's answers come at its deadline."""

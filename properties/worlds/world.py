@@ -236,13 +236,17 @@ class Worlds:
     def successors(self, world: World) -> Iterator[tuple[Act, World]]:
         """Yield every enabled act and its next world."""
         for kind, index in self.enabled(world):
-            if kind in {"restart", "drop"}:
-                yield Act(kind, index), self._placed(*self._cut_off(world, kind, index))[0]
-                continue
-            for choice, transition in enumerate(self.transitions(world, kind, index)):
-                after = self._after(world, kind, index, transition)
-                if self.scope.allows(after.group):
-                    yield Act(kind, index, choice, transition.faults, transition.about), after
+            yield from self.results(world, kind, index)
+
+    def results(self, world: World, kind: str, index: int) -> Iterator[tuple[Act, World]]:
+        """Yield every outcome of an enabled act, and its world, if it is within the scope."""
+        if kind in {"restart", "drop"}:
+            yield Act(kind, index), self._placed(*self._cut_off(world, kind, index))[0]
+            return
+        for choice, transition in enumerate(self.transitions(world, kind, index)):
+            after = self._after(world, kind, index, transition)
+            if self.scope.allows(after.group):
+                yield Act(kind, index, choice, transition.faults, transition.about), after
 
     def taken(
         self, world: World, kind: str, index: int, choice: int

@@ -10,13 +10,13 @@ A trace of a recording keeps all that the judge saw, the plan, and the verdict w
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from fencepost.model.coordinator import Answer, Provenance, Send
-from fencepost.model.history.events import Answered, Disconnected, Sent
+from fencepost.model.history.events import Answered, Disconnected, Event, Sent
 from fencepost.model.history.words import answer_words, member, request_words
 from fencepost.model.messages.errors import Error
 from fencepost.model.plans.spelling import plan_json, read_plan
@@ -156,19 +156,29 @@ def run_lines(worlds: Worlds, run: Run) -> tuple[str, ...]:
 
 def run_steps(worlds: Worlds, run: Run) -> tuple[RunStep, ...]:
     """Return the run in words, step by step.  `worlds`: those that it was unfolded from."""
-    names = [
-        f"c{n}" + (f" ({seat.instance})" if seat.instance is not None else "")
-        for n, seat in enumerate(worlds.seats, start=1)
-    ]
-    sends = {e.request.id: e.request for e in run.events if isinstance(e, Sent)}
+    names = client_names(worlds)
+    sends = sent(run.events)
     ids = {member_id: member_id for member_id in run.names}
     steps = []
     now = 0
     for number, turn in enumerate(run.turns, start=1):
         who = names[turn.act.client] if turn.act.client >= 0 else ""
-        steps.append(_step(number, now, who, turn, sends, ids))
+        steps.append(turn_words(number, now, who, turn, sends, ids))
         now = max((event.at_ms for event in turn.events), default=now)
     return tuple(steps)
+
+
+def sent(events: Iterable[Event]) -> dict[str, Send]:
+    """Return the requests of a history, by id."""
+    return {event.request.id: event.request for event in events if isinstance(event, Sent)}
+
+
+def client_names(worlds: Worlds) -> list[str]:
+    """Return the names of the clients: `c1 (A)`, of a dynamic one `c2`."""
+    return [
+        f"c{n}" + (f" ({seat.instance})" if seat.instance is not None else "")
+        for n, seat in enumerate(worlds.seats, start=1)
+    ]
 
 
 def run_trace(
@@ -264,7 +274,7 @@ def to_trace_verdict(verdict: Verdict, revision: Revision, message: str = "") ->
 # The words.
 
 
-def _step(
+def turn_words(
     number: int,
     now: int,
     who: str,
@@ -272,24 +282,25 @@ def _step(
     sends: Mapping[str, Send],
     ids: Mapping[str, str],
 ) -> RunStep:
-    sent = next((e.request for e in turn.events if isinstance(e, Sent)), None)
+    """Return a turn in words.  `sends`: requests by id; `ids`: the names of member ids."""
+    request = next((e.request for e in turn.events if isinstance(e, Sent)), None)
     answer: str | None = None
     others: list[str] = []
     for event in turn.events:
         if not isinstance(event, Answered):
             continue
-        request = sends[event.answer.id]
-        if sent is not None and request.id == sent.id:
-            answer = _answer(event.answer, request, ids)
+        whose = sends[event.answer.id]
+        if request is not None and whose.id == request.id:
+            answer = _answer(event.answer, whose, ids)
         else:
-            words = _answer(event.answer, request, ids)
-            others.append(f"{request.client_id}'s {request.api}: {words}")
-    if sent is None:
+            words = _answer(event.answer, whose, ids)
+            others.append(f"{whose.client_id}'s {whose.api}: {words}")
+    if request is None:
         did = _happened(turn, sends)
     else:
-        did = request_words(sent.api, sent.version, sent.body, ids)
+        did = request_words(request.api, request.version, request.body, ids)
         did += {"change": ", another subscription"}.get(turn.act.kind, "")
-    return RunStep(number, now, who, did, sent is not None, answer, tuple(others), turn.rules)
+    return RunStep(number, now, who, did, request is not None, answer, tuple(others), turn.rules)
 
 
 def _happened(turn: Turn, sends: Mapping[str, Send]) -> str:

@@ -43,8 +43,9 @@ from fencepost.traces.forms.itf import to_itf_text
 from fencepost.traces.forms.mermaid import to_mermaid
 from fencepost.traces.forms.pytest_form import to_pytest
 from fencepost.traces.pages.decisions import Decisions
+from fencepost.traces.pages.group_fields import ABSENT, changes, deadline, fields, timer_name
 from fencepost.traces.pages.html import page
-from fencepost.traces.pages.lanes import ABSENT, Lanes, changes, deadline, fields, lanes, timer_name
+from fencepost.traces.pages.lanes import Lanes, lanes
 from fencepost.traces.pages.trace_with_model import Decider, TraceWithModel, match_model
 
 _IDS = {"memberId", "leader"}

@@ -230,11 +230,13 @@ _BOUNDS = {
 }
 
 
-def scope_options(default: Scope | None = None) -> Callable[[Command], Command]:
+def scope_options(
+    default: Scope | None = None, *, has_depth: bool = True
+) -> Callable[[Command], Command]:
     """Return a decorator that adds the options; the command gets `scope` and `max_depth`.
 
     A missing option is as in `default`.  With no default `scope` is None where no option is set,
-    and the rest is as in `Scope()` where one is.
+    and the rest is as in `Scope()` where one is.  `has_depth`: with the option `--max-depth`.
     """
     base = default or Scope()
 
@@ -250,7 +252,7 @@ def scope_options(default: Scope | None = None) -> Callable[[Command], Command]:
                 raise click.UsageError(str(error)) from error
             return command(*args, scope=scope, **options)
 
-        for option in _options(base):
+        for option in _options(base)[0 if has_depth else 1 :]:
             wrapped = option(wrapped)
         return wrapped  # type: ignore[return-value]
 
