@@ -33,7 +33,7 @@ from fencepost.conformance.cli.options.common_options import (
     revision_option,
     strict_option,
 )
-from fencepost.conformance.cli.options.log_options import scope_options
+from fencepost.conformance.cli.options.log_options import find_question, scope_options
 from fencepost.conformance.targets.own_revision import own_parts, properties_for, stops_reported
 from fencepost.conformance.targets.target_registry import find_revision
 from fencepost.model.history.words import plural
@@ -69,7 +69,6 @@ from fencepost.properties.worlds.scope import (
     PROMISE_SCOPES,
     NamedScope,
     Scope,
-    find_check_scope,
 )
 from fencepost.properties.worlds.world import Act, World, Worlds
 from fencepost.traces.files.run_trace import COUNTEREXAMPLE, KNOWN, Example, run_lines, run_trace
@@ -615,7 +614,7 @@ def check_command(
     teller = ProgressTeller()
     limits = (max_states, None if minutes is None else minutes * 60)
     with stops_reported(revision):
-        scopes = tuple(_question(name, revision) for name in questions)
+        scopes = tuple(find_question(name, revision) for name in questions)
         checked = _checked(revision, ids, scopes, jobs, limits, teller)
     teller.end()
     failures = failures_of_check(checked)
@@ -630,14 +629,6 @@ def check_command(
         ctx.exit(EXIT_VIOLATED)
     if not checked.is_finished:
         ctx.exit(EXIT_UNFINISHED)
-
-
-def _question(name: str, revision: str) -> NamedScope:
-    """Return the world of this name, of the file's own or a shipped one.  Raises UsageError."""
-    try:
-        return find_check_scope(name, own_parts(revision).worlds)
-    except KeyError as error:
-        raise click.UsageError(str(error.args[0])) from None
 
 
 def _checked(

@@ -28,13 +28,17 @@ from fencepost.conformance.cli.options.common_options import (
     console,
     output_option,
 )
-from fencepost.conformance.cli.options.log_options import scope_options
+from fencepost.conformance.cli.options.log_options import (
+    bounds_on_line,
+    find_question,
+    scope_options,
+)
 from fencepost.conformance.targets.own_revision import properties_for, stops_reported
 from fencepost.conformance.targets.target_registry import DEFAULT_REVISION, find_revision
 from fencepost.model.coordinator import Send
 from fencepost.model.history.words import plural
 from fencepost.properties.checking.stepping import Choice, JudgedWorlds, Stepper
-from fencepost.properties.worlds.scope import CHECK_SCOPES, Scope, find_check_scope
+from fencepost.properties.worlds.scope import CHECK_SCOPES, Scope
 from fencepost.traces.files.retrace import retrace
 from fencepost.traces.files.run_trace import client_names, run_lines, run_trace, sent, turn_words
 from fencepost.traces.files.text_files import ReportError, make_folder, write_text
@@ -54,9 +58,6 @@ HELP = """\
   quit          end
 The first letter of a command is enough."""
 _COMMANDS = ("back", "next", "group", "path", "why", "save", "view", "quit", "help")
-_BOUNDS = frozenset(
-    ("clients", "instances", "dynamic", "old", "zombies", "members", "offers", "delay_ticks")
-)
 _NEEDLESS = frozenset({"take", "output", "walk", "seed"})
 """Options that a run's own choices replace, in the command that has them again."""
 
@@ -82,7 +83,8 @@ class _WrongLineError(Exception):
 @click.option(
     "--question",
     metavar="NAME",
-    help=f"Begin in this world of `check`: {', '.join(named.name for named in CHECK_SCOPES)}.",
+    help="Begin in this world of `check`.  One of WORLDS in your file, or: "
+    f"{', '.join(named.name for named in CHECK_SCOPES)}.",
 )
 @click.option("--random", "walk", type=Whole(1, 10_000), metavar="N", help="First N random steps.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Of the random steps.")
@@ -108,20 +110,18 @@ def step_command(
     It begins with no group and the clients of a scope.  With FILE, a trace that `check`, `explore`,
     `diff` or `step` wrote, it begins at the end of that run.
     """
-    options = {n for n in ctx.params if ctx.get_parameter_source(n) is ParameterSource.COMMANDLINE}
-    if file is not None and (unused := sorted(options & {*_BOUNDS, "question"})):
-        option = "--" + unused[0].replace("_", "-")
-        raise click.UsageError(f"{file} says who takes part: leave out {option}")
-    if question is not None:
-        if unused := sorted(options & {*_BOUNDS, "act"}):
-            raise click.UsageError(f"--question has its own --{unused[0]}: leave one of them out")
-        try:
-            scope = find_check_scope(question).scope
-        except KeyError as error:
-            raise click.UsageError(str(error.args[0])) from None
+    bounds = bounds_on_line(ctx)
+    if file is not None:
+        worlds = [] if question is None else ["--question"]
+        if unused := [option for option in (*bounds, *worlds) if option != "--act"]:
+            raise click.UsageError(f"{file} says who takes part: leave out {unused[0]}")
+    elif question is not None and bounds:
+        raise click.UsageError(f"--question has its own {bounds[0]}: leave one of them out")
     trace = None if file is None else read_trace(file)
     name = revision or (DEFAULT_REVISION if trace is None else trace.revision)
     chosen, missing = find_revision(name), None
+    if question is not None:
+        scope = find_question(question, name).scope
     with stops_reported(name):
         if trace is None:
             stepper = Stepper(JudgedWorlds(chosen, scope, properties_for(name)))

@@ -17,10 +17,9 @@ from fencepost.model.history.words import quoted
 from fencepost.model.revision import Revision
 from fencepost.properties.checking.stepping import JudgedWorlds, Stepper, follow
 from fencepost.properties.logic.logic import Property
-from fencepost.properties.worlds.scope import ACTS, DEFAULT_ACTS, ActKind, Scope, ScopeError
+from fencepost.properties.worlds.scope import ALL_ACTS, DEFAULT_ACTS, ActKind, Scope, ScopeError
 from fencepost.properties.worlds.world_client import (
     NOBODYS_INSTANCE,
-    ODD_ACTS,
     OFFERS,
     SESSION_MS,
     TICK_MS,
@@ -30,7 +29,7 @@ from fencepost.traces.files.trace_file import TraceFile
 _MANY = 1_000
 """The most members and generations; a trace has bounds of its own."""
 _MOST_CLIENTS = 26
-_EVERY_ACT = cast("tuple[ActKind, ...]", (*ACTS, *ODD_ACTS))
+_EVERY_ACT = cast("tuple[ActKind, ...]", tuple(ALL_ACTS))
 """The usual ones first: of two that look alike in a trace the first one is meant."""
 _OFFERED = [
     [{"name": p.name, "metadata": b64encode(p.metadata).decode()} for p in offer]

@@ -15,14 +15,22 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from fencepost.conformance.cli.options.common_options import AMOUNT, WEEK_S, Whole
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.simulate.deployment_scenario import RESUME_S
+from fencepost.conformance.targets.own_revision import own_parts
 from fencepost.conformance.targets.target_registry import DEFAULT_REVISION, find_revision
 from fencepost.model.coordinator import CONFIG_DEFAULTS
 from fencepost.model.suggestions import nearest
-from fencepost.properties.worlds.scope import ALL_ACTS, Scope, ScopeError
+from fencepost.properties.worlds.scope import (
+    ALL_ACTS,
+    NamedScope,
+    Scope,
+    ScopeError,
+    find_check_scope,
+)
 from fencepost.traces.audit.audit_results import UNKNOWN, VIOLATED
 from fencepost.traces.audit.audit_settings import Gaps, LogOptions
 from fencepost.traces.files.bounded import LINE_LIMIT, pip_install
@@ -257,6 +265,23 @@ def scope_options(
         return wrapped  # type: ignore[return-value]
 
     return decorate
+
+
+def bounds_on_line(context: click.Context) -> list[str]:
+    """Return the scope options that the command line has."""
+    return [
+        "--" + name.replace("_", "-")
+        for name in ("act", *_BOUNDS)
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    ]
+
+
+def find_question(name: str, revision: str) -> NamedScope:
+    """Return the world of this name, of the file's own or a shipped one.  Raises UsageError."""
+    try:
+        return find_check_scope(name, own_parts(revision).worlds)
+    except KeyError as error:
+        raise click.UsageError(str(error.args[0])) from None
 
 
 def _options(base: Scope) -> list[Callable[[Any], Any]]:
