@@ -18,6 +18,7 @@ from fencepost.model._door import lazy
 
 if TYPE_CHECKING:
     from fencepost.properties.checking.checking import check_promises, check_revision
+    from fencepost.properties.checking.liveness import Fair, Promise
     from fencepost.properties.claims.property_registry import find_property
     from fencepost.properties.diff.revision_diff import compare_revisions
     from fencepost.properties.explorer.explorer import explore
@@ -33,9 +34,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Engine",
+    "Fair",
     "Move",
     "NamedScope",
     "Program",
+    "Promise",
     "Property",
     "PropertyClass",
     "PropertyKind",

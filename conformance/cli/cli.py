@@ -159,7 +159,7 @@ _SECTIONS = {
         Stub("revisions", "show:revisions_command", "List the revisions, or explain one."),
         Stub("explain", "explain:explain_command", "Explain a rule, a property or a case."),
         Stub("cases", "explain:cases_command", "List the test cases."),
-        Stub("properties", "explore:properties_command", "List the properties."),
+        Stub("properties", "explain:properties_command", "List the properties."),
         Stub("diff", "diff:diff_command", "Find what tells two revisions apart."),
         Stub("check", "explore:check_command", "Check a revision in a few small worlds."),
         Stub("explore", "explore:explore_command", "Visit every world within bounds."),

@@ -1,4 +1,4 @@
-"""`cases` and `explain`: list cases and scenarios, and explain what has an id."""
+"""`cases`, `properties`, `explain`: list cases, scenarios, properties; explain what has an id."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 from rich.console import Console
+from rich.table import Table as Grid
 from rich.text import Text
 
 from fencepost.conformance.cases import ENTRIES
@@ -19,7 +20,7 @@ from fencepost.conformance.cli.options.common_options import (
     revision_option,
 )
 from fencepost.conformance.cli.options.target_options import suite_option
-from fencepost.conformance.targets.own_revision import properties_for
+from fencepost.conformance.targets.own_revision import promises_for, properties_for
 from fencepost.conformance.targets.target_registry import DEFAULT_REVISION, find_revision
 from fencepost.model.classic.rules.rule_sources import basis_of
 from fencepost.model.plans.steps import describe
@@ -28,7 +29,8 @@ from fencepost.model.revisions.revision_soundness import base_of, has_stale_reas
 from fencepost.model.revisions.revisions import is_shipped, shipped_base
 from fencepost.model.suggestions import did_you_mean
 from fencepost.model.table.table import Level, Rule, Table
-from fencepost.properties.checking.liveness import PROMISES_BY_ID, Promise
+from fencepost.properties.checking.liveness import PROMISES, Promise
+from fencepost.properties.claims.property_registry import PROPERTIES
 from fencepost.properties.logic.logic import Engine, Property
 
 _NO_ENDLESS_RUN = "it is about what comes in the end; `check` looks for a run that repeats for ever"
@@ -99,7 +101,7 @@ def explain_command(name: str, revision: str) -> None:
     chosen = find_revision(revision)
     screen = console()
     properties: dict[str, Property | Promise] = {p.id: p for p in properties_for(revision)}
-    properties |= PROMISES_BY_ID
+    properties |= promises_for(revision)
     if name in properties:
         explain_property(screen, properties[name])
         return
@@ -199,7 +201,7 @@ def property_json(property_: Property | Promise) -> dict[str, Any]:
             "class": property_.property_class.value,
             "meaning": property_.meaning,
             "harm": property_.harm,
-            "scope": f"endless runs in which {property_.assumes}",
+            "scope": f"endless runs in which {property_.fair.value}",
             "source": property_.source,
             "checked_by": [Engine.EXPLORATION.value],
             "not_by": {
@@ -239,3 +241,25 @@ def explain_property(screen: Console, property_: Property | Promise) -> None:
     if isinstance(property_, Property) and property_.formula is not None:
         lines.insert(2, ("as formula", str(property_.formula)))
     print_lines(screen, lines)
+
+
+@click.command("properties")
+@json_option
+def properties_command(*, as_json: bool) -> None:
+    """List the properties."""
+    rows = [property_json(property_) for property_ in PROPERTIES.values()]
+    rows += [property_json(promise) for promise in PROMISES]
+    if as_json:
+        echo_json(rows)
+        return
+    screen = console()
+    grid = Grid(box=None, pad_edge=False)
+    for column, ratio in (("property", 4), ("class", 1), ("kind", 1), ("meaning", 8)):
+        grid.add_column(column, ratio=ratio, overflow="fold")
+    for engine in Engine:
+        grid.add_column(engine.value, justify="center")
+    for row in rows:
+        marks = ["✓" if engine.value in row["checked_by"] else "-" for engine in Engine]
+        grid.add_row(row["id"], row["class"], row["kind"], row["meaning"], *marks)
+    screen.print(grid)
+    screen.print(Text("`fencepost explain ID` says more, also why an engine doesn't check it."))

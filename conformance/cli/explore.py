@@ -1,4 +1,4 @@
-"""Check properties exhaustively in small worlds (`explore`, `check` and `properties`).
+"""Check properties exhaustively in small worlds (`explore` and `check`).
 
 The results of `explore` and `check` are text, JSON and trace files.  A property that fails is
 printed with its world and the shortest run to the failure.
@@ -15,11 +15,9 @@ from typing import Any
 
 import click
 from rich.console import Console
-from rich.table import Table as Grid
 from rich.text import Text
 
 from fencepost.conformance.cli.cli import exit_codes
-from fencepost.conformance.cli.explain import property_json
 from fencepost.conformance.cli.options.common_options import (
     JOB_COUNT,
     MINUTES,
@@ -34,7 +32,12 @@ from fencepost.conformance.cli.options.common_options import (
     strict_option,
 )
 from fencepost.conformance.cli.options.log_options import find_question, scope_options
-from fencepost.conformance.targets.own_revision import own_parts, properties_for, stops_reported
+from fencepost.conformance.targets.own_revision import (
+    own_parts,
+    promises_for,
+    properties_for,
+    stops_reported,
+)
 from fencepost.conformance.targets.target_registry import find_revision
 from fencepost.model.history.words import plural
 from fencepost.model.revision import Revision
@@ -55,7 +58,7 @@ from fencepost.properties.checking.checking import (
     with_stops,
 )
 from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, is_quiet
-from fencepost.properties.checking.liveness import PROMISES, PROMISES_BY_ID, Promise
+from fencepost.properties.checking.liveness import Promise
 from fencepost.properties.checking.row_properties import uncovered_rows
 from fencepost.properties.claims.property_classes import headline
 from fencepost.properties.claims.property_registry import PROPERTIES, find_property
@@ -282,7 +285,7 @@ def check_json(checked: Checked, failures: Iterable[Failure]) -> dict[str, Any]:
             for question, exploration in checked.explored
         ],
         "acts_of_none": list(acts_of_none(scopes)),
-        "beyond_reach": size_beyond_reach(checked.revision, scopes),
+        "beyond_reach": size_beyond_reach(checked.revision, scopes) if scopes else "",
         "properties": {r.property.id: r.finding.value for r in checked.results},
         "not_tested": list(checked.untried),
         "not_covered": [row for row, hidden in checked.uncovered.items() if not hidden],
@@ -408,7 +411,7 @@ def chosen(ids: tuple[str, ...], revision: str) -> tuple[Property, ...]:
     checks.
     """
     for name in ids:
-        if name in PROMISES_BY_ID:
+        if name in promises_for(revision):
             raise click.UsageError(f"{name} is about endless runs, which `check` looks for")
     there = {property_.id: property_ for property_ in properties_for(revision)}
     try:
@@ -641,14 +644,16 @@ def _checked(
 ) -> Checked:
     """Check a revision.  `limits`: the most states of a world, and the seconds of all."""
     revision = find_revision(name)
-    promises = tuple(PROMISES_BY_ID[i] for i in ids if i in PROMISES_BY_ID)
+    known = promises_for(name)
+    promises = tuple(known[i] for i in ids if i in known)
     if promises and questions:
         raise click.UsageError(f"{promises[0].id} has worlds of its own: leave out --question")
-    names = tuple(i for i in ids if i not in PROMISES_BY_ID)
+    names = tuple(i for i in ids if i not in known)
     own = own_parts(name)
     scopes = () if promises and not names else questions or (*CHECK_SCOPES, *own.worlds)
-    endless = 0 if questions or (ids and not promises) else len(PROMISE_SCOPES)
-    budget = CheckBudget(*limits, scopes=len(scopes) + endless)
+    endless = (*PROMISE_SCOPES, *(named for named in own.worlds if "tick" in named.scope.acts))
+    later = 0 if questions or (ids and not promises) else len(endless)
+    budget = CheckBudget(*limits, scopes=len(scopes) + later)
     checked = check_revision(
         revision,
         chosen(names, name) if scopes else (),
@@ -658,7 +663,7 @@ def _checked(
         budget=budget,
     )
     if promises:
-        return replace(checked, promises=check_promises(revision, promises, budget=budget))
+        return replace(checked, promises=check_promises(revision, promises, endless, budget))
     if ids:
         return checked
     if questions or not checked.is_finished:
@@ -668,7 +673,8 @@ def _checked(
     if questions:
         return checked
     teller.say("endless runs")
-    checked = replace(checked, promises=check_promises(revision, budget=budget))
+    kept = check_promises(revision, tuple(known.values()), endless, budget)
+    checked = replace(checked, promises=kept)
     if budget.is_over():
         return checked
     fails = set(PropertyStatus) - {PropertyStatus.HOLDS, PropertyStatus.UNTESTED}
@@ -710,7 +716,7 @@ def _print_check(
     if checked.untried:
         names = ", ".join(checked.untried)
         screen.print(Text(f"never put to the test here: {names}"), soft_wrap=True)
-    if blind := size_beyond_reach(checked.revision, scopes):
+    if scopes and (blind := size_beyond_reach(checked.revision, scopes)):
         screen.print(Text(f"not tried: {blind}"))
     if checked.uncovered:
         _print_uncovered(screen, checked)
@@ -774,25 +780,3 @@ def _print_uncovered(screen: Console, checked: Checked) -> None:
     for broken in dict.fromkeys(filter(None, checked.uncovered.values())):
         there = ", ".join(row for row, hidden in checked.uncovered.items() if hidden == broken)
         screen.print(Text(f"can't tell whether covered, because {broken} is violated: {there}"))
-
-
-@click.command("properties")
-@json_option
-def properties_command(*, as_json: bool) -> None:
-    """List the properties."""
-    rows = [property_json(property_) for property_ in PROPERTIES.values()]
-    rows += [property_json(promise) for promise in PROMISES]
-    if as_json:
-        echo_json(rows)
-        return
-    screen = console()
-    grid = Grid(box=None, pad_edge=False)
-    for column, ratio in (("property", 4), ("class", 1), ("kind", 1), ("meaning", 8)):
-        grid.add_column(column, ratio=ratio, overflow="fold")
-    for engine in Engine:
-        grid.add_column(engine.value, justify="center")
-    for row in rows:
-        marks = ["✓" if engine.value in row["checked_by"] else "-" for engine in Engine]
-        grid.add_row(row["id"], row["class"], row["kind"], row["meaning"], *marks)
-    screen.print(grid)
-    screen.print(Text("`fencepost explain ID` says more, also why an engine doesn't check it."))

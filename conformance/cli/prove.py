@@ -25,7 +25,7 @@ from fencepost.conformance.cli.options.common_options import (
     strict_option,
 )
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
-from fencepost.conformance.targets.own_revision import properties_for
+from fencepost.conformance.targets.own_revision import promises_for, properties_for
 from fencepost.conformance.targets.target_registry import find_revision
 from fencepost.model.history.words import plural
 from fencepost.model.revision import Revision
@@ -142,7 +142,7 @@ def _check_provable(name: str, revision: str) -> None:
     try:
         find_formula(name)
     except KeyError as error:
-        if name in PROMISES_BY_ID:
+        if name in promises_for(revision):
             message = f"{name} is about endless runs, which `fencepost check` looks for"
             raise click.UsageError(message) from None
         there = {property_.id: property_ for property_ in properties_for(revision)}

@@ -27,6 +27,7 @@ from fencepost.model.revisions.revision_soundness import revision_faults
 from fencepost.model.revisions.revisions import add_own, find, is_in_a_file, is_shipped, own_names
 from fencepost.model.suggestions import did_you_mean, nearest
 from fencepost.model.table.table import TableError, UnknownNameError
+from fencepost.properties.checking.liveness import PROMISES, PROMISES_BY_ID, Promise, PromiseError
 from fencepost.properties.claims.property_registry import PROPERTIES
 from fencepost.properties.logic.logic import Property
 from fencepost.properties.worlds.scope import CHECK_SCOPES, NamedScope, ScopeError
@@ -52,9 +53,10 @@ class OwnParts:
 
     properties: tuple[Property, ...] = ()
     worlds: tuple[NamedScope, ...] = ()
+    promises: tuple[Promise, ...] = ()
 
 
-_KINDS: dict[str, type] = {"PROPERTIES": Property, "WORLDS": NamedScope}
+_KINDS: dict[str, type] = {"PROPERTIES": Property, "WORLDS": NamedScope, "PROMISES": Promise}
 """The name of a tuple in a file, and what it holds."""
 _OWN: dict[str, OwnParts] = {}
 
@@ -94,6 +96,11 @@ def properties_for(reference: str) -> tuple[Property, ...]:
     return (*PROPERTIES.values(), *own_parts(reference).properties)
 
 
+def promises_for(reference: str) -> dict[str, Promise]:
+    """Return all promises over time by id: the shipped ones, and those of a revision's file."""
+    return {promise.id: promise for promise in (*PROMISES, *own_parts(reference).promises)}
+
+
 def own_parts(reference: str) -> OwnParts:
     """Return what the file of a revision brings; nothing for a shipped one."""
     return _OWN.get(reference, OwnParts())
@@ -103,14 +110,34 @@ def own_parts(reference: str) -> OwnParts:
 def stops_reported(reference: str) -> Iterator[None]:
     """Raise OwnRevisionError where a revision in a file stops: at a group that no rule covers.
 
-    A shipped one does not stop, and its error is ours: it is raised as it is.
+    Or where a function of the file raises.  A shipped one does not stop, and its error is ours: it
+    is raised as it is.
     """
     try:
         yield
-    except (TableError, AssertionError) as error:
+    except Exception as error:
         if not is_in_a_file(reference):
             raise
+        file = reference.removeprefix(_MODEL).rpartition(":")[0]
+        if line := _line_in(file, error):
+            raise OwnRevisionError(f"{file}, line {line}: {_called_wrongly(error)}") from None
+        if not isinstance(error, TableError | AssertionError):
+            raise
         raise _stops(reference, str(error)) from None
+
+
+def _line_in(file: str, error: BaseException) -> int | None:
+    """Return the line of a file at which an exception passed through it last; None: nowhere."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return next((f.lineno for f in reversed(frames) if f.filename == file), None)
+
+
+def _called_wrongly(error: Exception) -> str:
+    """Return the exception of a function of the user's, with the nearest attribute."""
+    message = f"{type(error).__name__}: {' '.join(str(error).split())}"
+    if isinstance(error, AttributeError) and error.name:
+        message += did_you_mean(error.name, [n for n in dir(error.obj) if n[0] != "_"])
+    return message
 
 
 def own_fault(error: BaseException) -> OwnRevisionError | None:
@@ -166,13 +193,12 @@ def _run(path: Path) -> ModuleType:
 
 def _raised(path: Path, error: BaseException, source: bytes, there: Mapping[str, object]) -> str:
     """Return what a file raised, and at which line; `there`: the names that it has so far."""
-    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
-    line = error.lineno if isinstance(error, SyntaxError) else lines[-1] if lines else None
+    line = error.lineno if isinstance(error, SyntaxError) else _line_in(str(path), error)
     where = f"{path}, line {line}" if line else str(path)
     if isinstance(error, UnknownNameError):
         return f"{where}: {error}{did_you_mean(error.name, error.known)}"
     message = error.msg if isinstance(error, SyntaxError) else " ".join(str(error).split())
-    if isinstance(error, TableError | ScopeError):
+    if isinstance(error, TableError | ScopeError | PromiseError):
         return f"{where}: {message}"
     if isinstance(error, NameError) and error.name:
         message += did_you_mean(error.name, {*there, *vars(builtins), *model.__all__})
@@ -225,11 +251,14 @@ def _unnamed(file: str, name: str, module: ModuleType, value: object) -> str:
 def _parts(file: str, module: ModuleType) -> OwnParts:
     """Return what a file brings beside its revisions.  Raises OwnRevisionError."""
     _refuse_misspelled(file, module)
+    questions = dict.fromkeys((named.name for named in CHECK_SCOPES), "a shipped question")
+    claims = dict.fromkeys((*PROPERTIES, *PROMISES_BY_ID), "a shipped property")
+    properties = _own(file, module, Property, "PROPERTIES", claims)
+    claims |= {claim.id: "a property, too" for claim in properties}
     return OwnParts(
-        _own(file, module, Property, "PROPERTIES", dict.fromkeys(PROPERTIES, "property")),
-        _own(
-            file, module, NamedScope, "WORLDS", {named.name: "question" for named in CHECK_SCOPES}
-        ),
+        properties,
+        _own(file, module, NamedScope, "WORLDS", questions),
+        _own(file, module, Promise, "PROMISES", claims),
     )
 
 
@@ -238,10 +267,10 @@ def _own(
 ) -> tuple[_T, ...]:
     """Return what a tuple of a file holds; `shipped`: ids that are taken, and by what.
 
-    A file may import the shipped mapping under the same name.  Raises OwnRevisionError.
+    A file may import the shipped ones under the same name.  Raises OwnRevisionError.
     """
     own = getattr(module, name, ())
-    if own is PROPERTIES:
+    if own is PROPERTIES or own is PROMISES:
         return ()
     if not isinstance(own, tuple | list):
         raise OwnRevisionError(
@@ -254,7 +283,7 @@ def _own(
         its_id = _id_of(item)
         if its_id in shipped:
             raise OwnRevisionError(
-                f"{name} in {file}: {its_id} is a shipped {shipped[its_id]}; give it another id"
+                f"{name} in {file}: {its_id} is {shipped[its_id]}; give it another id"
             )
         if its_id in taken:
             raise OwnRevisionError(f"{name} in {file}: two are called {its_id}; rename one")

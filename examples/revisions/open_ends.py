@@ -7,11 +7,13 @@ from fencepost.model import GroupState, Incoming, find_revision
 from fencepost.properties import (
     Engine,
     NamedScope,
+    Promise,
     Property,
     PropertyClass,
     PropertyKind,
     Scope,
     StepView,
+    WorldView,
 )
 
 TODAY = find_revision("kafka-4")
@@ -62,5 +64,28 @@ WORLDS = (
         "three instances",
         "three static members come, one after the other",
         Scope(clients=3, instances=3, members=3, acts=("join", "sync")),
+    ),
+)
+
+
+def nobody_reads(world: WorldView) -> bool:
+    """Return whether a group has members, and none an assignment: from here on it is owed."""
+    group = world.group
+    return group is not None and bool(group.members) and not somebody_reads(world)
+
+
+def somebody_reads(world: WorldView) -> bool:
+    """Return whether a member has an assignment: then it is kept."""
+    return world.group is not None and any(member.assignment for member in world.group.members)
+
+
+PROMISES = (
+    Promise(
+        id="somebody-reads-in-the-end",
+        meaning="A group in which nobody has an assignment assigns the partitions.",
+        source='KIP-345 "Future Works"',
+        when=nobody_reads,
+        until=somebody_reads,
+        harm="all partitions are nobody's, for ever",
     ),
 )

@@ -296,6 +296,7 @@ def check_promises(
             looked = find_broken_promises(
                 revision,
                 scope.scope,
+                promises,
                 max_states=budget.max_states,
                 seconds=budget.next_seconds(),
             )

@@ -11,14 +11,16 @@ restarts, leaves or is cut off.
 
 A world has the present subscription of a client, but not the time of its last change.  So each
 world is followed together with the clients whose change waits for a generation, and a promise about
-changes can be tested.
+changes can be tested.  A user's own promise is owed from a world on, until it is kept; so each
+world is followed together with what is owed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from enum import Enum
 from typing import Any, NamedTuple
 
 from fencepost.model.classic.group import SESSION, Group
@@ -31,6 +33,7 @@ from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.explorer.lasso import Component, Lasso, find_lasso
 from fencepost.properties.logic.logic import PropertyClass
 from fencepost.properties.worlds.scope import Scope
+from fencepost.properties.worlds.views import WorldView
 from fencepost.properties.worlds.world import Act, World, Worlds
 from fencepost.properties.worlds.world_client import Client, Seat
 
@@ -86,48 +89,98 @@ class Subscriptions:
         )
 
 
-def of_worlds(lasso: Lasso[Followed, Act]) -> Lasso[World, Act]:
+class Owing(NamedTuple):
+    """A world, and whether a promise is owed there: its case came, and it is not yet kept."""
+
+    world: World
+    is_owed: bool
+
+
+def _world_of(state: World | Followed | Owing) -> World:
+    return state if isinstance(state, World) else state.world
+
+
+def of_worlds(lasso: Lasso[Any, Act]) -> Lasso[World, Act]:
     """Return the lasso among the worlds alone."""
     component = lasso.component
-    worlds = [followed.world for followed in component.graph.states]
+    worlds = [_world_of(state) for state in component.graph.states]
     graph = Graph(worlds, component.graph.edges, component.graph.initial)
     return Lasso(
-        tuple((act, followed.world) for act, followed in lasso.stem),
-        tuple((act, followed.world) for act, followed in lasso.cycle),
+        tuple((act, _world_of(state)) for act, state in lasso.stem),
+        tuple((act, _world_of(state)) for act, state in lasso.cycle),
         Component(graph, component.states, component.edges),
     )
+
+
+class Fair(Enum):
+    """What is assumed of the environment in an endless run."""
+
+    TIME = "time passes"
+    CONDUCT = "time passes and, from some moment on, clients keep to the protocol"
+
+
+class PromiseError(ValueError):
+    """A promise that makes no sense; `str()` names the value and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Promise:
     """Something that must happen in the end.
 
-    `assumes`: of the environment; `expected`: revision → why it does not happen there.
+    `when`: returns True for a WorldView from which on it is owed; `until`: for one in which it is
+    kept (None: as soon as `when` is false).  `each_client`: both are called for each client, and
+    take its index, too.  `fair`: what is assumed of the run.  `expected`: revision → why it does
+    not happen there.  `property_class`, `harm`: as of a property.
+
+    A shipped promise without `when` is followed by other means.
     """
 
     id: str
     meaning: str
     source: str
-    assumes: str
+    when: Callable[..., bool] | None
+    until: Callable[..., bool] | None = None
+    fair: Fair = Fair.CONDUCT
+    each_client: bool = False
     expected: Mapping[str, str] = field(default_factory=dict)
+    property_class: PropertyClass = PropertyClass.SAFETY
+    harm: str = ""
 
-    @property
-    def property_class(self) -> PropertyClass:
-        """The class, as that of a property."""
-        return class_of(self.id)
+    def __post_init__(self) -> None:
+        """Check the fields, which may come from an untyped file; raises PromiseError."""
+        kinds: dict[str, type[Enum]] = {"fair": Fair, "property_class": PropertyClass}
+        for name in ("when", "until", *kinds):
+            value = getattr(self, name)
+            if name not in kinds and value is not None and not callable(value):
+                wrong = "give a function of a WorldView"
+            elif name in kinds and not isinstance(value, kinds[name]):
+                wrong = f"it is one of {', '.join(map(str, kinds[name]))}"
+            else:
+                continue
+            raise PromiseError(f"{self.id}: {name} is {value!r}; {wrong}")
 
-    @property
-    def harm(self) -> str:
-        """The harm where it is broken, in words."""
-        return harm_of(self.id)
+
+def _waits(world: WorldView, client: int) -> bool:
+    return bool(world.clients[client].waits)
+
+
+def _is_unsettled(world: WorldView) -> bool:
+    group = world.group
+    return group is not None and group.state not in {GroupState.STABLE, GroupState.EMPTY}
+
+
+def _known(name: str) -> dict[str, Any]:
+    return {"id": name, "property_class": class_of(name), "harm": harm_of(name)}
 
 
 ANSWERED = Promise(
-    "every-request-is-answered",
-    "A request whose connection stands is answered in bounded time, whatever others do.",
-    f"{src.KIP_BACKGROUND}; {src.KAFKA_12890}",
-    "time passes",
-    {
+    **_known("every-request-is-answered"),
+    meaning="A request whose connection stands is answered in bounded time, whatever others do.",
+    source=f"{src.KIP_BACKGROUND}; {src.KAFKA_12890}",
+    when=_waits,
+    fair=Fair.TIME,
+    each_client=True,
+    expected={
         "kip-345": "a static leader that heartbeats and never syncs stays, and so all others wait",
         **{
             f"kafka-2.{minor}": "2.6.1 to 2.8.0: a leader that heartbeats and never syncs stays"
@@ -136,18 +189,20 @@ ANSWERED = Promise(
     },
 )
 SETTLED = Promise(
-    "every-group-settles",
-    "When its clients keep to the protocol, a group becomes Stable, or Empty if nobody is left.",
-    src.KIP_BACKGROUND,
-    "time passes and, from some moment on, clients keep to the protocol",
+    **_known("every-group-settles"),
+    meaning="When its clients keep to the protocol, a group becomes Stable, or Empty if nobody is "
+    "left.",
+    source=src.KIP_BACKGROUND,
+    when=_is_unsettled,
 )
 _STATIC_CHANGES = "a known static member is given what it has, whatever it subscribes to"
 ASSIGNED = Promise(
-    "a-changed-subscription-is-assigned",
-    "When a member changes what it subscribes to, a generation begins in which that is known.",
-    f"{src.KIP_BACKGROUND}; {src.KAFKA_JOIN}",
-    "time passes and, from some moment on, clients keep to the protocol",
-    {
+    **_known("a-changed-subscription-is-assigned"),
+    meaning="When a member changes what it subscribes to, a generation begins in which that is "
+    "known.",
+    source=f"{src.KIP_BACKGROUND}; {src.KAFKA_JOIN}",
+    when=None,
+    expected={
         "kip-345": f"{_STATIC_CHANGES}: the text has four causes of a rebalance, and not this",
         "comment-table-1": f"row 4: {_STATIC_CHANGES}",
         "comment-table-2": f"row 4.1: {_STATIC_CHANGES}",
@@ -155,8 +210,6 @@ ASSIGNED = Promise(
 )
 PROMISES = (ANSWERED, SETTLED, ASSIGNED)
 PROMISES_BY_ID: Mapping[str, Promise] = {promise.id: promise for promise in PROMISES}
-_ALL_OTHERS = frozenset({ANSWERED.id, SETTLED.id})
-_ONLY_ASSIGNED = frozenset({ASSIGNED.id})
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +228,7 @@ class LivenessResult:
 def find_broken_promises(
     revision: Revision,
     scope: Scope,
+    promises: Iterable[Promise] = PROMISES,
     *,
     max_states: int | None = None,
     seconds: float | None = None,
@@ -182,70 +236,96 @@ def find_broken_promises(
     """Explore a scope, unfolded, and look for runs that break a promise.
 
     The exploration says whether it was complete.  Where subscriptions change, the promise about
-    them is put to the test, and elsewhere the others.
+    them is put to the test, and elsewhere the other shipped ones; a user's own in every scope.
     """
     worlds = Worlds(revision, replace(scope, fold=False))
-    if "change" in scope.acts:
-        return _never_assigned(worlds, max_states, seconds)
-    exploration = explore(worlds, keep_graph=True, max_states=max_states, seconds=seconds)
-    graph = exploration.graph
-    assert graph is not None
-    broken: dict[str, Lasso[World, Act]] = {}
-    for index in range(len(worlds.seats)):
-        lasso = find_lasso(graph, partial(_is_answered, index), _time_passes)
-        if lasso is not None:
-            broken.setdefault(ANSWERED.id, lasso)
-
-    def kept_to(world: World, act: Act, _after: World) -> bool:
-        return keeps_to_the_protocol(worlds, world, act)
-
-    lasso = find_lasso(graph, _is_settled, _time_passes, allowed=kept_to)
-    if lasso is not None:
-        broken[SETTLED.id] = lasso
-    return LivenessResult(_ALL_OTHERS, broken, exploration, worlds)
+    changes = "change" in scope.acts
+    mine = [p for p in promises if p.id not in PROMISES_BY_ID or changes == (p is ASSIGNED)]
+    system: Any = Subscriptions(worlds) if ASSIGNED in mine else worlds
+    exploration = explore(system, keep_graph=True, max_states=max_states, seconds=seconds)
+    assert exploration.graph is not None
+    search = _Search(worlds, exploration.graph)
+    looked = {promise.id: search.run_without(promise) for promise in mine}
+    tested = frozenset(name for name, (_, was_owed) in looked.items() if was_owed)
+    broken = {name: of_worlds(lasso) for name, (lasso, _) in looked.items() if lasso is not None}
+    return LivenessResult(tested, broken, exploration, worlds)
 
 
-def _never_assigned(
-    worlds: Worlds, max_states: int | None, seconds: float | None
-) -> LivenessResult:
-    """Look for a run in which a changed subscription stays unknown."""
-    exploration = explore(
-        Subscriptions(worlds), keep_graph=True, max_states=max_states, seconds=seconds
-    )
-    graph = exploration.graph
-    assert graph is not None
+class _Search:
+    """Looks in one graph for runs that break promises."""
 
-    def kept_to(state: Followed, act: Act, _after: Followed) -> bool:
-        return keeps_to_the_protocol(worlds, state.world, act)
+    def __init__(self, worlds: Worlds, graph: Graph[Any, Act]) -> None:
+        self._worlds = worlds
+        self._graph = graph
+        self._views = [worlds.look(_world_of(state)) for state in graph.states]
 
-    for index in range(len(worlds.seats)):
-        lasso = find_lasso(graph, partial(_is_known, index), _time_passes, allowed=kept_to)
-        if lasso is not None:
-            broken = {ASSIGNED.id: of_worlds(lasso)}
-            return LivenessResult(_ONLY_ASSIGNED, broken, exploration, worlds)
-    return LivenessResult(_ONLY_ASSIGNED, {}, exploration, worlds)
+    def run_without(self, promise: Promise) -> tuple[Lasso[Any, Act] | None, bool]:
+        """Return a run in which a promise is owed for ever, and whether it was owed anywhere."""
+        allowed = self._is_kept_to if promise.fair is Fair.CONDUCT else None
+        was_owed = False
+        for graph in self._graphs(promise):
+            was_owed = was_owed or any(state.is_owed for state in graph.states)
+            lasso = find_lasso(graph, _is_kept, _time_passes, allowed=allowed)
+            if lasso is not None:
+                return lasso, True
+        return None, was_owed
+
+    def _graphs(self, promise: Promise) -> Iterator[Graph[Owing, Act]]:
+        """Yield the graph with what is owed; for each client, if the promise is made to each."""
+        clients = range(len(self._worlds.seats))
+        if promise.when is None:
+            for index in clients:
+                yield self._marked([index in state.changed for state in self._graph.states])
+            return
+        for whose in [(index,) for index in clients] if promise.each_client else [()]:
+            begins = [bool(promise.when(view, *whose)) for view in self._views]
+            if promise.until is None:
+                yield self._marked(begins)
+            else:
+                ends = [bool(promise.until(view, *whose)) for view in self._views]
+                yield self._followed(begins, ends)
+
+    def _marked(self, owed: Sequence[bool]) -> Graph[Owing, Act]:
+        """Return the graph where each state alone shows whether the promise is owed."""
+        states = map(_world_of, self._graph.states)
+        marked = [Owing(*pair) for pair in zip(states, owed, strict=True)]
+        return Graph(marked, self._graph.edges, self._graph.initial)
+
+    def _followed(self, begins: Sequence[bool], ends: Sequence[bool]) -> Graph[Owing, Act]:
+        """Return the graph where a promise is owed from its beginning to its end."""
+        out: dict[int, list[tuple[Act, int]]] = defaultdict(list)
+        for source, act, target in self._graph.edges:
+            out[source].append((act, target))
+        initial = [(i, begins[i] and not ends[i]) for i in range(self._graph.initial)]
+        places = {point: place for place, point in enumerate(initial)}
+        points, edges = list(initial), []
+        for place, (index, was_owed) in enumerate(points):  # grows while it is read
+            for act, target in out[index]:
+                point = (target, (was_owed or begins[target]) and not ends[target])
+                if point not in places:
+                    places[point] = len(points)
+                    points.append(point)
+                edges.append((place, act, places[point]))
+        states = [Owing(_world_of(self._graph.states[i]), is_owed) for i, is_owed in points]
+        return Graph(states, edges, len(initial))
+
+    def _is_kept_to(self, state: Owing, act: Act, _after: Owing) -> bool:
+        return keeps_to_the_protocol(self._worlds, state.world, act)
 
 
-def _is_known(index: int, state: Followed) -> bool:
-    return index not in state.changed
-
-
-def _is_answered(index: int, world: World) -> bool:
-    return not world.clients[index].waits
+def _is_kept(state: Owing) -> bool:
+    return not state.is_owed
 
 
 def _time_passes(component: Component[Any, Act]) -> bool:
     return any(act.kind == "tick" for act in component.actions)
 
 
-def _is_settled(world: World) -> bool:
-    return world.group is None or world.group.state in {GroupState.STABLE, GroupState.EMPTY}
-
-
 def keeps_to_the_protocol(worlds: Worlds, world: World, act: Act) -> bool:
     """Return True if a good client may do this act next.
 
-    Time passes only when no client has something to do.
+    Time passes only when no client has something to do, but what changes nothing: who is refused
+    tries again later.
     """
     duties = [
         duty(world.group, client, seat)
@@ -253,10 +333,20 @@ def keeps_to_the_protocol(worlds: Worlds, world: World, act: Act) -> bool:
     ]
     if act.kind == "tick":
         return all(
-            act_kind is None or (act_kind == "heartbeat" and _is_fresh(world.group, client))
-            for act_kind, client in zip(duties, world.clients, strict=True)
+            kind is None
+            or (kind == "heartbeat" and _is_fresh(world.group, world.clients[index]))
+            or (kind != "heartbeat" and _changes_nothing(worlds, world, kind, index))
+            for index, kind in enumerate(duties)
         )
     return act.client >= 0 and act.kind == duties[act.client]
+
+
+def _changes_nothing(worlds: Worlds, world: World, kind: str, index: int) -> bool:
+    """Return True if an act, such as a sync that is refused, leads back to its world."""
+    if kind not in worlds.scope.acts:
+        return False
+    taken = worlds.taken(world, kind, index, 0)
+    return taken is not None and taken[1] == world
 
 
 def duty(group: Group | None, client: Client, seat: Seat) -> str | None:

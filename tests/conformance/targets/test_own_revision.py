@@ -161,6 +161,24 @@ def run(*arguments: str) -> int:
                     "Scope(acts=('join', 'quitt'))",
                     "line 4: no act 'quitt' (did you mean quit?); there are join, change, stranger",
                 ),
+                ("PROMISES = (1,)", "PROMISES in {} holds 1, which is no Promise"),
+                (
+                    "PROMISE = (Promise('x', 'x', 'x', len),)",
+                    "nothing reads PROMISE in {}; did you mean PROMISES?",
+                ),
+                (
+                    "PROMISES = (Promise('seats-stay', 'x', 'x', len),)",
+                    "PROMISES in {}: seats-stay is a shipped property; give it another id",
+                ),
+                (
+                    "PROMISES = (Promise('x', 'x', 'x', when=1),)",
+                    "line 4: x: when is 1; give a function of a WorldView",
+                ),
+                (
+                    "PROMISES = (Promise('x', 'x', 'x', len, fair='time'),)",
+                    "line 4: x: fair is 'time'; it is one of Fair.TIME, Fair.CONDUCT",
+                ),
+                ("Promise('x', 'x', 'x', untill=len)", "it takes id, meaning, source, when, until"),
                 ("Scope(acts=('join'))", "line 4: acts are 'join'; give a tuple, also of one"),
             )
         ),
@@ -245,6 +263,54 @@ def test_ones_own_world_is_explored_with_its_acts(
     assert run("check", mine, "--question", "lefd") == USAGE
     assert "no question 'lefd' (did you mean left?); there are zombie, " in capsys.readouterr().err
     assert run("check", FIRST_WINS, "--question", "left") == USAGE
+
+
+ALONE = """from fencepost.model import KAFKA_4
+from fencepost.properties import *
+WORLDS = (NamedScope("one", "one", Scope(clients=1, acts=("join", "sync", "tick"))),)
+PROMISES = (Promise("gone-in-the-end", "It goes.", "x", lambda w: bool(w.group), fair=Fair.TIME),)
+MINE = KAFKA_4
+"""
+
+
+def test_ones_own_promise_is_checked_and_explained(
+    write: Write, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fencepost.conformance.cli.explore.PROMISE_SCOPES", ())
+    mine, few = f"{write(ALONE)}:MINE", ("--property", "gone-in-the-end")
+    assert run("check", mine, *few) == 1
+    told = capsys.readouterr().out
+    assert "gone-in-the-end: violated\n  it does not happen that: It goes." in told
+    assert "and from here on, again and again:" in told
+    assert run("explain", "gone-in-the-end", "--revision", mine) == 0
+    assert "endless runs in which time passes" in capsys.readouterr().out
+    assert run("explore", "--revision", mine, *few) == USAGE
+    assert "which `check` looks for" in capsys.readouterr().err
+    assert run("check", "kafka-4", *few) == USAGE
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        ("w.group.state", "line 4: AttributeError: 'NoneType' object has no attribute 'state'"),
+        ("w.client", "object has no attribute 'client' (did you mean clients?)"),
+        ("w[0]", "line 4: TypeError: 'WorldView' object is not subscriptable"),
+    ],
+)
+def test_what_a_function_of_ones_own_raises_is_told_with_its_line(
+    write: Write,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    function: str,
+    said: str,
+) -> None:
+    monkeypatch.setattr("fencepost.conformance.cli.explore.PROMISE_SCOPES", ())
+    path = write(ALONE.replace("bool(w.group)", function))
+    assert run("check", f"{path}:MINE", "--property", "gone-in-the-end") == USAGE
+    told = capsys.readouterr().err
+    assert f"{path}, " in told
+    assert said in told
+    assert "Traceback" not in told
 
 
 STOPS = """from fencepost.model import KAFKA_4, Do, SetRule, derive
