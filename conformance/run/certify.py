@@ -75,7 +75,7 @@ from fencepost.model.coordinator import (
     UnsupportedError,
 )
 from fencepost.model.plans.plan_order import DELAY
-from fencepost.model.plans.steps import Plan
+from fencepost.model.plans.steps import Plan, Request
 from fencepost.model.plans.times import LEAST_LAG_MS, blurred, times_for
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.revisions import is_shipped, shipped_base
@@ -788,7 +788,18 @@ class OpenTarget:
 
 
 def _scope_needs(case: Plan, settings: Config) -> ScopeNeeds:
-    return ScopeNeeds(case.isolated, case.restarts, settings)
+    alone = case.isolated or _names_nameless_group(case)
+    return ScopeNeeds(alone, case.restarts, settings)
+
+
+def _names_nameless_group(case: Plan) -> bool:
+    """Tell if a request is about the group whose id is "".
+
+    No prefix keeps that group apart: where a coordinator takes members or offsets into it, they
+    stay for the cases after this one.
+    """
+    requests = (step for step in case.steps if isinstance(step, Request))
+    return any(request.fields.get("group_id") == "" for request in requests)
 
 
 def _allowed_ms(control: RunningControl | None, since: float) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
@@ -24,6 +24,7 @@ from fencepost.conformance.run.latency_monitor import verdict_of
 from fencepost.conformance.run.link_faults import REQUIRED_REPEATS
 from fencepost.conformance.runtime.lag_meter import LagMeter, Samples
 from fencepost.conformance.targets.in_process import InProcessCoordinator, InProcessTarget
+from fencepost.conformance.targets.target import ScopeNeeds
 from fencepost.model.coordinator import Answer, AsyncCoordinator, CoordinatorFailure, Hello, Send
 from fencepost.model.history.events import Answered, Event, Passed, Sent
 from fencepost.model.messages.errors import Error
@@ -425,6 +426,31 @@ async def test_a_case_that_did_not_use_its_rule_is_unknown() -> None:
     assert result.attempts == 1  # on a virtual clock it would be the same again
     assert certificate.exit_code() == 2
     assert "HEARTBEAT-STABLE" in certificate.coverage.missed
+
+
+class StartedBrokers(LyingTarget):
+    """A target that starts a coordinator for what a case needs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.alone: list[str] = []
+
+    async def prepare(self, needs: Collection[ScopeNeeds]) -> None:
+        del needs
+
+    @asynccontextmanager
+    async def scope_with(self, label: str, needed: ScopeNeeds) -> AsyncIterator[AsyncCoordinator]:
+        if needed.isolated:
+            self.alone.append(label)
+        async with self.scope(label) as coordinator:
+            yield coordinator
+
+
+async def test_a_case_about_the_nameless_group_has_a_coordinator_of_its_own() -> None:
+    nameless = "JOIN-GROUP-ID-INVALID/no-group-name"
+    target = StartedBrokers()
+    await certified(target, nameless, NO_GROUP)
+    assert target.alone == [nameless]
 
 
 async def test_what_the_target_lacks_is_named() -> None:
