@@ -92,7 +92,7 @@ def test_it_agrees_where_many_members_wait_for_each_other(
 
 
 @pytest.mark.parametrize("form", FORMS, ids=str)
-@pytest.mark.parametrize("at_a_time", [3, 4, 5])
+@pytest.mark.parametrize("at_a_time", [3, pytest.param(4, marks=pytest.mark.slow), 5])
 def test_the_last_wave_may_be_smaller(at_a_time: int, form: Form) -> None:
     own = known({"members": 6, "restart_s": 5.0, "at_a_time": at_a_time})
     seen = mean(

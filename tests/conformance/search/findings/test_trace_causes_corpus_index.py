@@ -33,7 +33,7 @@ from fencepost.traces.forms.formats import COLUMNS, TRACE_FORMATS
 from fencepost.traces.forms.itf import from_itf_json, to_itf_json
 
 LARGEST = 3_000_000
-REMADE = ("kafka-8500", "zombie-commits")
+REMADE = ("kafka-8500", pytest.param("zombie-commits", marks=pytest.mark.slow))
 BUGS = {m.source for m in MUTANTS.values() if not m.source.startswith("systematic")}
 
 each = pytest.mark.parametrize("name", NAMES)

@@ -67,7 +67,9 @@ def in_one_pass(done: LogAudit) -> dict[str, Rows]:
     return said_by_audit(done)
 
 
-@pytest.mark.parametrize("name", ["kafka-2.8.0.log.gz", "kafka-4.3.0.log.gz"])
+@pytest.mark.parametrize(
+    "name", [pytest.param("kafka-2.8.0.log.gz", marks=pytest.mark.slow), "kafka-4.3.0.log.gz"]
+)
 def test_logs_of_brokers_have_the_rows_of_the_audit_in_one_pass(name: str, tmp_path: Path) -> None:
     audit = audited(tmp_path, [LOGS / name])
     rows = said_by_tables(audit)
