@@ -75,7 +75,7 @@ from fencepost.model.coordinator import (
     UnsupportedError,
 )
 from fencepost.model.plans.plan_order import DELAY
-from fencepost.model.plans.steps import Plan, Request
+from fencepost.model.plans.steps import Plan
 from fencepost.model.plans.times import LEAST_LAG_MS, blurred, times_for
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.revisions import is_shipped, shipped_base
@@ -422,7 +422,7 @@ class OpenTarget:
         async with asyncio.TaskGroup() as group:
             if isinstance(self._target, Configurable):
                 needs = [
-                    _scope_needs(plans[entry.id], self._settings(entry))
+                    ScopeNeeds.of_case(plans[entry.id], self._settings(entry))
                     for entry in entries
                     if entry.id not in self.options.skip
                 ]
@@ -463,7 +463,9 @@ class OpenTarget:
     async def prepare(self, cases: Iterable[Plan]) -> None:
         """Prepare the target for written cases.  Raises TargetUnavailableError."""
         if isinstance(self._target, Configurable):
-            await self._target.prepare([_scope_needs(case, case.needs.config) for case in cases])
+            await self._target.prepare(
+                [ScopeNeeds.of_case(case, case.needs.config) for case in cases]
+            )
 
     async def try_case(
         self, case: Plan, *, known_lag_ms: int = 0, has_turn: bool = False
@@ -639,7 +641,7 @@ class OpenTarget:
     async def _scope(self, case: Plan, settings: Config) -> AsyncIterator[AsyncCoordinator]:
         """Yield a coordinator for a case, as soon as its broker is up."""
         if isinstance(self._target, Configurable):
-            scope = self._target.scope_with(case.id, _scope_needs(case, settings))
+            scope = self._target.scope_with(case.id, ScopeNeeds.of_case(case, settings))
         else:
             scope = self._target.scope(case.id, isolated=case.isolated, restarts=case.restarts)
         with self.options.running.until_broker() as begins:
@@ -785,21 +787,6 @@ class OpenTarget:
         hints = self._target.hints
         times = times_for(config, lag_ms=lag_ms, session_ms=hints.session_ms, tick_ms=hints.tick_ms)
         return pauses_ms(case, times)
-
-
-def _scope_needs(case: Plan, settings: Config) -> ScopeNeeds:
-    alone = case.isolated or _names_nameless_group(case)
-    return ScopeNeeds(alone, case.restarts, settings)
-
-
-def _names_nameless_group(case: Plan) -> bool:
-    """Tell if a request is about the group whose id is "".
-
-    No prefix keeps that group apart: where a coordinator takes members or offsets into it, they
-    stay for the cases after this one.
-    """
-    requests = (step for step in case.steps if isinstance(step, Request))
-    return any(request.fields.get("group_id") == "" for request in requests)
 
 
 def _allowed_ms(control: RunningControl | None, since: float) -> int:

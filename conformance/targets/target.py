@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Protocol, Self, runtime_checkable
 
 from fencepost.model.coordinator import Answer, AsyncCoordinator, CoordinatorFailure, Provenance
+from fencepost.model.plans.steps import Plan, Request
 
 NO_LIMIT = 2**31 - 1
 """Kafka's way to say that `group.max.size` is unlimited."""
@@ -100,6 +101,17 @@ class ScopeNeeds:
     isolated: bool = False
     restarts: bool = False
     settings: Mapping[str, int | None] = field(default_factory=dict)
+
+    @classmethod
+    def of_case(cls, case: Plan, settings: Mapping[str, int | None]) -> Self:
+        """Return what a case requires.
+
+        No prefix keeps the group whose id is "" apart.  Where a coordinator takes members or
+        offsets into it, they stay for the cases after this one: such a case is isolated.
+        """
+        requests = (step for step in case.steps if isinstance(step, Request))
+        is_nameless = any(request.fields.get("group_id") == "" for request in requests)
+        return cls(case.isolated or is_nameless, case.restarts, settings)
 
 
 @runtime_checkable
