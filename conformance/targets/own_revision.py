@@ -49,7 +49,7 @@ class OwnRevisionError(BadInputError):
 
 @dataclass(frozen=True, slots=True)
 class OwnParts:
-    """What a file brings beside its revisions."""
+    """Everything a file brings beside its revisions."""
 
     properties: tuple[Property, ...] = ()
     worlds: tuple[NamedScope, ...] = ()
