@@ -113,7 +113,7 @@ def of_worlds(lasso: Lasso[Any, Act]) -> Lasso[World, Act]:
 
 
 class Fair(Enum):
-    """What is assumed of the environment in an endless run."""
+    """Assumptions about the environment in an endless run."""
 
     TIME = "time passes"
     CONDUCT = "time passes and, from some moment on, clients keep to the protocol"
