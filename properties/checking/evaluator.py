@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
 
@@ -25,11 +25,13 @@ from fencepost.properties.explorer.exploration import Check
 from fencepost.properties.logic.formula_closure import Closure
 from fencepost.properties.logic.logic import Engine, Formula, Property, PropertyKind
 from fencepost.properties.worlds.abstraction import (
+    AbstractGroup,
     AbstractStep,
+    abstract_event,
     abstract_group,
-    abstract_step,
     compiled,
     evaluate,
+    ids_in_answer,
 )
 from fencepost.properties.worlds.views import StepView, WorldView
 from fencepost.properties.worlds.world import Act, World, Worlds
@@ -56,59 +58,77 @@ class Evaluator:
         self.of_groups = [p for p in mine if p.kind is PropertyKind.STATE and p.formula is not None]
         self.of_worlds = [p for p in mine if p.kind is PropertyKind.STATE and p.formula is None]
         self._steps = [(p, *_closures(p)) for p in self.of_steps if p.formula is not None]
-        self._functions = [p for p in self.of_steps if p.formula is None]
+        self._functions = [
+            (p.id, p.holds, p.premise, p.premise_guards)
+            for p in self.of_steps
+            if p.holds is not None and callable(p.premise)
+        ]
         self._states = [(p, *_closures(p)) for p in self.of_groups]
         self._unstored = [row for row in self._states if row[0].id not in _OF_STORED]
         self._excused = {p.id: excused_rules(p, revision) for p in mine}
-        self._abstract: dict[tuple[AbstractStep, frozenset[str]], tuple[Notes, Notes]] = {}
-        self._groups: dict[bool, dict[Group | None, tuple[Notes, Notes]]] = {True: {}, False: {}}
+        self._abstract: dict[tuple[object, ...], tuple[Notes, Notes]] = {}
+        self._interned: dict[AbstractGroup, tuple[int, AbstractGroup]] = {}
+        self._seen: dict[Group | None, tuple[int, AbstractGroup]] = {}
+        self._groups: dict[tuple[int, bool], tuple[Notes, Notes]] = {}
 
     def judge(self, view: StepView) -> tuple[Notes, Notes]:
         """Return the faults of a step ("id: sentence"), and the properties that it was about."""
-        rules = {rule.id for rule in view.rules}
-        step = abstract_step(view)
-        key = (step, frozenset(rules))
+        rules = frozenset([rule.id for rule in view.rules])
+        number, before = self._abstracted(view.before)
+        number_after, after = self._abstracted(view.after)
+        event, caller = abstract_event(view), ids_in_answer(view)
+        key = (number, number_after, caller, event, rules)
         noted = self._abstract.get(key)
         if noted is None:  # far fewer than steps: formulas know neither deadlines nor bytes
-            noted = self._abstract[key] = self._of_abstract(step, rules)
+            then = replace(after, caller=caller)
+            noted = self._abstract[key] = self._of_abstract(
+                AbstractStep(before, event, then), rules
+            )
         faults, about = [*noted[0]], [*noted[1]]
-        for claim in self._functions:
-            if premise_holds(claim, view):
-                about.append(claim.id)
-            if sentence := broken(claim, view):
-                faults.append(self._against(claim, rules) + sentence)
-        wrong, reached = self._of_group(view.after, stored=view.keeps_stored)
+        for name, holds, premise, guards in self._functions:
+            if premise(view):
+                about.append(name)
+            elif guards:
+                continue
+            if sentence := holds(view):
+                faults.append(self._against(name, rules) + sentence)
+        wrong, reached = self._of_group(number_after, after, stored=view.keeps_stored)
         return (*faults, *wrong), (*about, *reached)
 
-    def _of_abstract(self, step: AbstractStep, rules: set[str]) -> tuple[Notes, Notes]:
+    def _abstracted(self, group: Group | None) -> tuple[int, AbstractGroup]:
+        """Return a group as formulas see it, with its number: equal ones have one number."""
+        seen = self._seen.get(group)
+        if seen is None:
+            abstract = abstract_group(group)
+            seen = self._interned.setdefault(abstract, (len(self._interned), abstract))
+            self._seen[group] = seen
+        return seen
+
+    def _of_abstract(self, step: AbstractStep, rules: frozenset[str]) -> tuple[Notes, Notes]:
         point = (step.before, step.after, step.event)
         wrong = [
-            self._against(claim, rules) + denied(claim)
+            self._against(claim.id, rules) + denied(claim)
             for claim, holds, _ in self._steps
             if not holds(*point)
         ]
         return tuple(wrong), tuple(claim.id for claim, _, premise in self._steps if premise(*point))
 
-    def _against(self, claim: Property, rules: set[str]) -> str:
-        excused = self._excused[claim.id]
+    def _against(self, name: str, rules: frozenset[str]) -> str:
+        excused = self._excused[name]
         mark = EXCUSED if excused is None or excused & rules else ""
-        return mark + claim.id + _SAYS
+        return mark + name + _SAYS
 
-    def _of_group(self, group: Group | None, *, stored: bool) -> tuple[Notes, Notes]:
-        known = self._groups[stored]
-        notes = known.get(group)
+    def _of_group(self, number: int, group: AbstractGroup, *, stored: bool) -> tuple[Notes, Notes]:
+        notes = self._groups.get((number, stored))
         if notes is None:
-            abstract = abstract_group(group)
             states = self._states if stored else self._unstored
             wrong = [
-                self._against(claim, set()) + denied(claim)
+                self._against(claim.id, frozenset()) + denied(claim)
                 for claim, holds, _ in states
-                if not holds(abstract, abstract, None)
+                if not holds(group, group, None)
             ]
-            reached = [
-                claim.id for claim, _, premise in states if premise(abstract, abstract, None)
-            ]
-            notes = known[group] = (tuple(wrong), tuple(reached))
+            reached = [claim.id for claim, _, premise in states if premise(group, group, None)]
+            notes = self._groups[number, stored] = (tuple(wrong), tuple(reached))
         return notes
 
     def checks(self, worlds: Worlds) -> list[Check[World, Act]]:

@@ -50,6 +50,7 @@ def run_property(
         engines=_ENGINES,
         holds=holds,
         premise=premise,
+        premise_guards=kind is PropertyKind.STEP,
         not_by={Engine.PROOF: proof, Engine.ANSWERS: answers},
         expected={**waivers.reasons(name), **(expected or {})},
         expected_rules=waivers.rules(name),

@@ -27,7 +27,7 @@ from fencepost.model.messages.messages import (
     LeavingMember,
     SyncGroupResponse,
 )
-from fencepost.model.messages.shapes import Message, ShapeError
+from fencepost.model.messages.shapes import ShapeError
 from fencepost.model.work import Incoming, Timer
 from fencepost.properties.worlds.views import StepView
 
@@ -41,45 +41,19 @@ def members(group: Group | None) -> tuple[Member, ...]:
     return () if group is None else group.members
 
 
-def _versions(view: StepView) -> dict[str, int]:
-    """Return the version of each request that may be answered in this step."""
-    versions = {
-        parked.request_id: parked.version
-        for member in members(view.before)
-        for parked in (member.joining, member.syncing)
-        if parked is not None
-    }
-    if isinstance(view.event, Incoming):
-        versions[view.event.id] = view.event.version
-    return versions
-
-
-def answers(view: StepView) -> Iterator[tuple[str, Message]]:
-    """Yield each answered request's id with its answer."""
-    for emission in view.emissions:
-        if emission.message is not None:
-            yield emission.request_id, emission.message
-
-
-def own_answer(view: StepView) -> Message | None:
-    """Return the answer to the step's own request, None if it waits or there is no request."""
-    own_id = view.event.id if isinstance(view.event, Incoming) else None
-    return next((message for request_id, message in answers(view) if request_id == own_id), None)
-
-
 def joined(view: StepView) -> list[JoinGroupResponse]:
     """Return the joins that this step answered with a generation."""
     return [
         message
-        for _, message in answers(view)
+        for _, message in view.answered
         if isinstance(message, JoinGroupResponse) and message.error_code == NONE
     ]
 
 
 def shape(view: StepView) -> str | None:
     """Check that every answer has the shape of its version, and belongs to a request."""
-    versions = _versions(view)
-    for request_id, message in answers(view):
+    versions = view.versions
+    for request_id, message in view.answered:
         version = versions.get(request_id)
         if version is None:
             return f"{request_id} is answered and nobody waits for it"
@@ -116,9 +90,9 @@ def generation_in_answer(view: StepView) -> str | None:
 
 def leader_in_answer(view: StepView) -> str | None:
     """Check that the leader in the answer is a member."""
-    versions = _versions(view)
+    versions = view.versions
     ids = {member.member_id for member in members(view.after)}
-    for request_id, message in answers(view):
+    for request_id, message in view.answered:
         if not isinstance(message, JoinGroupResponse) or message.error_code != NONE:
             continue
         restarted = message.member_id not in {m.member_id for m in members(view.before)}
@@ -136,7 +110,7 @@ def speaks_of_leader(view: StepView) -> bool:
 
 def unanswered(view: StepView) -> str | None:
     """Check that each request is either answered or parked, never both."""
-    waiting = set(_versions(view))
+    waiting = set(view.versions)
     parked = {
         request.request_id
         for member in members(view.after)
@@ -155,7 +129,7 @@ def unanswered(view: StepView) -> str | None:
 
 def had_parked(view: StepView) -> bool:
     """Return True if a request was open."""
-    return bool(_versions(view))
+    return bool(view.versions)
 
 
 def restarted(view: StepView) -> tuple[Member, JoinGroupRequest] | None:
@@ -197,7 +171,7 @@ def quiet_restart(view: StepView) -> str | None:
             return f"a static member restarted and the assignment of {member.member_id} changed"
     if len(after.members) != len(before.members):
         return "a static member restarted and the number of members changed"
-    answer = own_answer(view)
+    answer = view.own_answer
     if not isinstance(answer, JoinGroupResponse) or answer.error_code != NONE:
         return "a static member restarted in a stable group and was not welcomed at once"
     return None
@@ -208,7 +182,7 @@ def _accepted_join(view: StepView) -> Member | None:
     event = view.event
     if not isinstance(event, Incoming) or not isinstance(event.message, JoinGroupRequest):
         return None
-    answer = own_answer(view)
+    answer = view.own_answer
     for member in members(view.after):
         parked = member.joining is not None and member.joining.request_id == event.id
         if parked:
@@ -228,7 +202,7 @@ def moved_in(view: StepView) -> Member | None:
     if member is None or view.before is None:
         return member
     known = view.before.member(member.member_id)
-    answer = own_answer(view)
+    answer = view.own_answer
     unchanged = known is not None and isinstance(answer, JoinGroupResponse)
     return None if unchanged and member.joining is None else member
 
@@ -256,7 +230,7 @@ def heard(view: StepView) -> Member | None:
     event = view.event
     if not isinstance(event, Incoming) or not isinstance(event.message, HeartbeatRequest):
         return None
-    answer = own_answer(view)
+    answer = view.own_answer
     alive = {NONE, Error.REBALANCE_IN_PROGRESS.value}
     if not isinstance(answer, HeartbeatResponse) or answer.error_code not in alive:
         return None
@@ -340,7 +314,7 @@ def own_join(view: StepView) -> tuple[Incoming, JoinGroupRequest] | None:
 
 def _own_join_answer(view: StepView) -> JoinGroupResponse | None:
     """Return the answer to the step's own join, if it was answered at once."""
-    answer = own_answer(view)
+    answer = view.own_answer
     return answer if isinstance(answer, JoinGroupResponse) else None
 
 
@@ -379,7 +353,7 @@ def _refused(view: StepView) -> Iterator[tuple[JoinGroupResponse, str, bool]]:
         if member.joining is not None
     }
     own = own_join(view)
-    for request_id, message in answers(view):
+    for request_id, message in view.answered:
         if not isinstance(message, JoinGroupResponse):
             continue
         if message.error_code in {NONE, _ID_REQUIRED}:
@@ -427,7 +401,7 @@ def waiting_replaced(view: StepView) -> bool:
 
 def replaced_fenced(view: StepView) -> str | None:
     """Check that the waiting request of a replaced member is answered FENCED_INSTANCE_ID."""
-    by_request = dict(answers(view))
+    by_request = dict(view.answered)
     for member in _replaced(view):
         for parked in (member.joining, member.syncing):
             message = None if parked is None else by_request.get(parked.request_id)
@@ -522,7 +496,7 @@ def _leave(view: StepView) -> tuple[LeaveGroupRequest, int, LeaveGroupResponse] 
     event = view.event
     if not isinstance(event, Incoming) or not isinstance(event.message, LeaveGroupRequest):
         return None
-    answer = own_answer(view)
+    answer = view.own_answer
     if not isinstance(answer, LeaveGroupResponse):
         return None
     return event.message, event.version, answer
@@ -530,7 +504,7 @@ def _leave(view: StepView) -> tuple[LeaveGroupRequest, int, LeaveGroupResponse] 
 
 def left(view: StepView) -> bool:
     """Return True if a leave was answered; a draft's is one, though not looked at."""
-    draft = any(isinstance(m, DraftLeaveGroupResponse) for _, m in answers(view))
+    draft = any(isinstance(m, DraftLeaveGroupResponse) for _, m in view.answered)
     return draft or _leave(view) is not None
 
 

@@ -30,7 +30,7 @@ from fencepost.model.messages.messages import (
     TxnOffsetCommitRequest,
 )
 from fencepost.model.work import Incoming, Timer
-from fencepost.properties.claims.step_checks import NONE, answers, joined, members, own_answer
+from fencepost.properties.claims.step_checks import NONE, joined, members
 from fencepost.properties.worlds.views import Failover, StepView
 
 _MOVING = Error.REBALANCE_IN_PROGRESS.value
@@ -133,7 +133,7 @@ def assignments_in_answers(view: StepView) -> list[tuple[str, bytes]]:
         askers[event.id] = event.message.member_id
     return [
         (askers[request_id], message.assignment)
-        for request_id, message in answers(view)
+        for request_id, message in view.answered
         if isinstance(message, SyncGroupResponse)
         and message.error_code == NONE
         and request_id in askers
@@ -153,7 +153,7 @@ def assignment_is_there(view: StepView) -> str | None:
 
 def _released(view: StepView) -> Iterator[Member]:
     """Yield the members whose waiting requests were answered, and which are members still."""
-    by_request = dict(answers(view))
+    by_request = dict(view.answered)
     for member in members(view.before):
         for parked in (member.joining, member.syncing):
             message = None if parked is None else by_request.get(parked.request_id)
@@ -217,7 +217,7 @@ def rebalance_in_answer(view: StepView) -> str | None:
     """Check that a heartbeat is answered with a rebalance if one is prepared, and only then."""
     if not beats(view):
         return None
-    answer = own_answer(view)
+    answer = view.own_answer
     state = _state(view.before)
     right = _MOVING if state is GroupState.PREPARING else NONE
     if isinstance(answer, HeartbeatResponse) and answer.error_code == right:
@@ -247,7 +247,7 @@ def other_protocol_refused(view: StepView) -> str | None:
     """Check that such a SyncGroup is refused, and changes nothing."""
     if not other_protocol(view):
         return None
-    answer = own_answer(view)
+    answer = view.own_answer
     refused = Error.INCONSISTENT_GROUP_PROTOCOL.value
     if not isinstance(answer, SyncGroupResponse) or answer.error_code != refused:
         return "a SyncGroup with a protocol that was not selected was not refused"
@@ -267,7 +267,7 @@ def _calling(view: StepView) -> Sender | None:
 
 def error(view: StepView) -> int | str | None:
     """Return the error in the answer to the step's request; None: no answer, or rows differ."""
-    message = own_answer(view)
+    message = view.own_answer
     if isinstance(message, CommitResponse):
         codes = {p.error_code for topic in message.topics for p in topic.partitions}
         return codes.pop() if len(codes) == 1 else None
@@ -460,7 +460,7 @@ def described(view: StepView) -> str | None:
     group = view.before
     if group is None or not looks(view):
         return None
-    answer = own_answer(view)
+    answer = view.own_answer
     here = {(m.member_id, m.group_instance_id) for m in group.members}
     match answer:
         case DescribeGroupsResponse(groups=(row,)):

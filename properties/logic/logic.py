@@ -353,7 +353,8 @@ class Property:
     `formula` or `holds` defines it: `holds` takes a `WorldView` or a `StepView` of
     `fencepost.properties.worlds.views` and returns None, or the violation in one sentence.
     `premise`: true of a case that the property is about (the witness against vacuity), over the
-    same argument; a formula's premise is a formula.
+    same argument; a formula's premise is a formula.  `premise_guards`: `holds` finds nothing where
+    the premise is false, so it isn't asked there.
 
     `engines`: the engines that check it. `not_by`: for each other engine the reason why it can't.
     `expected`: revision → why the property fails there; `expected_rules`: revision → exactly the
@@ -371,6 +372,7 @@ class Property:
     formula: Formula | None = None
     holds: Callable[[Any], str | None] | None = None
     premise: Formula | Callable[[Any], bool] | None = None
+    premise_guards: bool = False
     not_by: Mapping[Engine, str] = field(default_factory=dict)
     expected: Mapping[str, str] = field(default_factory=dict)
     expected_rules: Mapping[str, frozenset[str]] = field(default_factory=dict)

@@ -21,12 +21,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fencepost.model.classic.group import Group
+from fencepost.model.messages.shapes import Message
 from fencepost.model.work import Emission
-from fencepost.properties.worlds.canonical import Naming, known_as
-from fencepost.properties.worlds.world_client import Client
+from fencepost.properties.worlds.canonical import NOW, Naming, known_as
+from fencepost.properties.worlds.world_client import CUT_OFFS, Ask, Client, after_answer
 
 if TYPE_CHECKING:
-    from fencepost.properties.worlds.world import Act, World, Worlds
+    from fencepost.properties.worlds.world import Act, Transition, World, Worlds
 
 
 BITS = 20
@@ -52,6 +53,20 @@ class MemoMove(NamedTuple):
 
     note: int
     own: int
+    renaming: int
+    group: int
+
+
+class MemoAnswer(NamedTuple):
+    """An outcome of a request, for whoever sends it in this group.
+
+    `answer`: to the request; `waits`: the name by which it waits for one, "" if it doesn't.  The
+    others are numbers, as in `MemoMove`.
+    """
+
+    note: int
+    answer: Message | None
+    waits: str
     renaming: int
     group: int
 
@@ -192,6 +207,7 @@ class CompactWorlds:
         self._note_numbers: dict[Note, int] = {}
         self._renaming_numbers: dict[object, int] = {}
         self.moves: dict[int, tuple[MemoMove, ...]] = {}
+        self._answers: dict[tuple[int, str, Ask], tuple[MemoAnswer, ...]] = {}
         self._placed = _Placed(self)
         count = len(worlds.seats)
         self.count = count
@@ -225,7 +241,7 @@ class CompactWorlds:
             pair = base + (like << BITS) + parts[index]
             choices = moves.get(pair)
             if choices is None:
-                choices = self._learn(pair, self._by_client(group, parts[index], like))
+                choices = self._learn(pair, tuple(self._by_client(group, parts[index], like)))
             for note, own, renaming, after in choices:
                 known = renamings[renaming]
                 row = [known[part] for part in parts]
@@ -234,7 +250,7 @@ class CompactWorlds:
         pair = base + (count << BITS)
         choices = moves.get(pair)
         if choices is None:
-            choices = self._learn(pair, self._by_nobody(group))
+            choices = self._learn(pair, tuple(self._by_nobody(group)))
         for note, _, renaming, after in choices:
             known = renamings[renaming]
             yield (
@@ -336,25 +352,50 @@ class CompactWorlds:
             self._new_moves[pair] = choices
         return choices
 
-    def _by_client(self, group: int, part: int, like: int) -> tuple[MemoMove, ...]:
-        client = self.clients[part]
-        return tuple(
-            MemoMove(
-                self.number_of_note(note),
-                self.number_of_client(known_as(own, naming)),
-                self.number_of_renaming(naming, emissions),
-                self.number_of_group(naming.group),
-            )
-            for note, own, naming, emissions in self.worlds.moves(self.groups[group], client, like)
-        )
+    def _by_client(self, group: int, part: int, like: int) -> Iterator[MemoMove]:
+        worlds, there, client = self.worlds, self.groups[group], self.clients[part]
+        for kind in worlds.acts_of(there, client, like):
+            if kind in CUT_OFFS:
+                naming = worlds.unchanged(there)
+                number = self._own(worlds.cut_off(client, kind), naming)
+                renaming = self.number_of_renaming(naming, ())
+                yield MemoMove(self.number_of_note(Note(kind)), number, renaming, group)
+                continue
+            ask = worlds.ask(client, kind, like)
+            asking = worlds.asking(client, kind)
+            for note, answer, waits, renaming, after in self._answered(group, kind, ask):
+                own = asking._replace(waits=waits) if waits else after_answer(asking, answer)
+                naming = self.renamings[renaming].naming
+                yield MemoMove(note, self._own(own, naming), renaming, after)
 
-    def _by_nobody(self, group: int) -> tuple[MemoMove, ...]:
-        return tuple(
-            MemoMove(
-                self.number_of_note(note),
-                NOBODY,
-                self.number_of_renaming(naming, emissions),
-                self.number_of_group(naming.group),
+    def _own(self, client: Client, naming: Naming) -> int:
+        return self.number_of_client(known_as(client, naming))
+
+    def _answered(self, group: int, kind: str, ask: Ask) -> tuple[MemoAnswer, ...]:
+        """Return the outcomes of a request; cached, since what a client sends is little."""
+        key = (group, kind, ask)
+        known = self._answers.get(key)
+        if known is None:
+            known = self._answers[key] = tuple(
+                MemoAnswer(self.number_of_note(note), *_own_answer(done), *self._effect(done))
+                for note, done in self.worlds.answers(self.groups[group], kind, ask)
             )
-            for note, naming, emissions in self.worlds.moves_of_nobody(self.groups[group])
-        )
+        return known
+
+    def _by_nobody(self, group: int) -> Iterator[MemoMove]:
+        for note, done in self.worlds.moves_of_nobody(self.groups[group]):
+            yield MemoMove(self.number_of_note(note), NOBODY, *self._effect(done))
+
+    def _effect(self, done: Transition) -> tuple[int, int]:
+        """Return the numbers of an outcome: its renaming with answers to others, and its group."""
+        others = tuple(e for e in done.emissions if e.request_id != NOW)
+        renaming = self.number_of_renaming(done.naming, others)
+        return renaming, self.number_of_group(done.naming.group)
+
+
+def _own_answer(done: Transition) -> tuple[Message | None, str]:
+    """Return the answer to the request of an outcome; where it waits, the name by which it does."""
+    for emission in done.emissions:
+        if emission.request_id == NOW:
+            return emission.message, ""
+    return None, done.naming.waits

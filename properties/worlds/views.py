@@ -7,9 +7,11 @@ and a recorded trace have equal views.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from fencepost.model.classic.group import Group
 from fencepost.model.messages.messages import LeavingMember
+from fencepost.model.messages.shapes import Message
 from fencepost.model.table.table import Rule
 from fencepost.model.work import Emission, Incoming, Timer
 from fencepost.properties.worlds.world_client import Client, Seat
@@ -40,7 +42,7 @@ class WorldView:
     places: int | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class StepView:
     """One step of one group: before, what happened, after, what was answered, by which rules.
 
@@ -61,6 +63,32 @@ class StepView:
     def now_ms(self) -> int:
         """Time of the event, on the clock of the group's deadlines."""
         return self.event.earliest if isinstance(self.event, Timer) else 0
+
+    @cached_property
+    def answered(self) -> tuple[tuple[str, Message], ...]:
+        """Id of each answered request, with its answer; cached, since many properties ask."""
+        return tuple([(e.request_id, e.message) for e in self.emissions if e.message is not None])
+
+    @cached_property
+    def own_answer(self) -> Message | None:
+        """Answer to the step's own request; None if it waits or there is no request."""
+        event = self.event
+        if not isinstance(event, Incoming):
+            return None
+        return next((message for request, message in self.answered if request == event.id), None)
+
+    @cached_property
+    def versions(self) -> dict[str, int]:
+        """Version of each request that may be answered in this step, by its id."""
+        versions = {
+            parked.request_id: parked.version
+            for member in (() if self.before is None else self.before.members)
+            for parked in (member.joining, member.syncing)
+            if parked is not None
+        }
+        if isinstance(self.event, Incoming):
+            versions[self.event.id] = self.event.version
+        return versions
 
     def names(self) -> tuple[tuple[str, str | None], ...]:
         """Return the (member id, instance id) pairs of a request; none for another event."""

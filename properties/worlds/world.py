@@ -42,6 +42,7 @@ from fencepost.properties.worlds.compact_worlds import CompactWorlds, Note
 from fencepost.properties.worlds.scope import ACTS, ActKind, Scope
 from fencepost.properties.worlds.views import Event, Failover, StepView, WorldView
 from fencepost.properties.worlds.world_client import (
+    CUT_OFFS,
     GROUP,
     ODD_ACTS,
     TICK_MS,
@@ -240,7 +241,7 @@ class Worlds:
 
     def results(self, world: World, kind: str, index: int) -> Iterator[tuple[Act, World]]:
         """Yield every outcome of an enabled act, and its world, if it is within the scope."""
-        if kind in {"restart", "drop"}:
+        if kind in CUT_OFFS:
             yield Act(kind, index), self._placed(*self._cut_off(world, kind, index))[0]
             return
         for choice, transition in enumerate(self.transitions(world, kind, index)):
@@ -255,7 +256,7 @@ class Worlds:
 
         None where it leads out of the scope.
         """
-        if kind in {"restart", "drop"}:
+        if kind in CUT_OFFS:
             return Act(kind, index), self._placed(*self._cut_off(world, kind, index))[0], None
         transitions = self.transitions(world, kind, index)
         choice %= len(transitions)
@@ -324,37 +325,26 @@ class Worlds:
         """Return an act of the client of this index (-1: of no client)."""
         return Act(note.kind, index, note.choice, note.faults, note.about)
 
-    def moves(
-        self, group: Group | None, client: Client, index: int
-    ) -> Iterator[tuple[Note, Client, Naming, tuple[Emission, ...]]]:
-        """Yield the acts of a client with this knowledge and seat; they depend on no other client.
-
-        The client afterwards and the answers to others are in the names of before.
-        """
-        alone = World(group, (client,) * len(self.seats))
+    def acts_of(self, group: Group | None, client: Client, index: int) -> Iterator[ActKind]:
+        """Yield the acts of a client with this knowledge and seat; no other client matters."""
         for kind in self.scope.acts:
-            if not self._can(group, client, kind, self.seats[index]):
-                continue
-            if kind in {"restart", "drop"}:
-                naming, clients = self._cut_off(alone, kind, index)
-                yield Note(kind), clients[index], naming, ()
-                continue
-            outcomes = self._outcomes_of(alone, kind, index)
-            for choice, done in enumerate(outcomes):
-                if self.scope.allows(done.naming.group):
-                    own = _after_request(self.asking(client, kind), done)
-                    others = tuple(e for e in done.emissions if e.request_id != NOW)
-                    yield Note(kind, choice, done.faults, done.about), own, done.naming, others
+            if self._can(group, client, kind, self.seats[index]):
+                yield kind
 
-    def moves_of_nobody(
-        self, group: Group | None
-    ) -> Iterator[tuple[Note, Naming, tuple[Emission, ...]]]:
+    def answers(
+        self, group: Group | None, kind: str, ask: Ask
+    ) -> Iterator[tuple[Note, Transition]]:
+        """Yield the outcomes of a client's request that the scope allows, whoever sends it."""
+        for choice, done in enumerate(self._outcomes.request(group, _incoming(ask))):
+            if self.scope.allows(done.naming.group):
+                yield Note(kind, choice, done.faults, done.about), done
+
+    def moves_of_nobody(self, group: Group | None) -> Iterator[tuple[Note, Transition]]:
         """Yield the acts of no client (time, failover) on a group."""
         for kind in self._nobodys(group):
             for choice, done in enumerate(self._outcomes_of(World(group, ()), kind, -1)):
                 if self.scope.allows(done.naming.group):
-                    note = Note(kind, choice, done.faults, done.about)
-                    yield note, done.naming, done.emissions
+                    yield Note(kind, choice, done.faults, done.about), done
 
     def transitions(self, world: World, kind: str, index: int) -> tuple[Transition, ...]:
         """Return the outcomes of an act for the group; cached, since many worlds share a group."""
@@ -371,8 +361,7 @@ class Worlds:
         if kind == "failover":
             return self._outcomes.failover(world.group)
         ask = self.ask(world.clients[index], kind, index)
-        incoming = Incoming(NOW, "", ask.api, ask.version, ask.message, FRESH)
-        return self._outcomes.request(world.group, incoming)
+        return self._outcomes.request(world.group, _incoming(ask))
 
     def ask(self, client: Client, kind: str, index: int) -> Ask:
         """Return the request that a client sends in this act."""
@@ -418,7 +407,8 @@ class Worlds:
         """Return the clients after an outcome, in the names of before."""
         clients = list(world.clients)
         if index >= 0:
-            clients[index] = _after_request(self.asking(clients[index], kind), done)
+            own = _own_answer(done)
+            clients[index] = after_request(self.asking(clients[index], kind), own, done.naming)
         for i, client in enumerate(world.clients):
             if i != index:
                 clients[i] = self.overheard(client, done.emissions)
@@ -435,10 +425,17 @@ class Worlds:
 
     def _cut_off(self, world: World, kind: str, index: int) -> tuple[Naming, list[Client]]:
         clients = list(world.clients)
-        client = clients[index]
-        knows_nothing = Client(offers=client.offers)
-        clients[index] = knows_nothing if kind == "restart" else client._replace(waits="")
-        return self._outcomes.unchanged(world.group), clients
+        clients[index] = self.cut_off(clients[index], kind)
+        return self.unchanged(world.group), clients
+
+    @staticmethod
+    def cut_off(client: Client, kind: str) -> Client:
+        """Return a client after it starts again, or loses its connection."""
+        return Client(offers=client.offers) if kind == "restart" else client._replace(waits="")
+
+    def unchanged(self, group: Group | None) -> Naming:
+        """Return the names of a group that stays as it is."""
+        return self._outcomes.unchanged(group)
 
     def places(
         self, world: World, act: Act, done: Transition | None
@@ -484,12 +481,19 @@ class Worlds:
         return len(group.members) + len(group.pending) < self.scope.members
 
 
-def _after_request(client: Client, done: Transition) -> Client:
+def _incoming(ask: Ask) -> Incoming:
+    return Incoming(NOW, "", ask.api, ask.version, ask.message, FRESH)
+
+
+def _own_answer(done: Transition) -> Emission | None:
+    return next((e for e in done.emissions if e.request_id == NOW), None)
+
+
+def after_request(client: Client, own: Emission | None, naming: Naming) -> Client:
     """Return the client whose request was handled: it was answered, or it waits."""
-    for emission in done.emissions:
-        if emission.request_id == NOW:
-            return after_answer(client, emission.message)
-    return client._replace(waits=done.naming.waits)
+    if own is not None:
+        return after_answer(client, own.message)
+    return client._replace(waits=naming.waits)
 
 
 def _alike(seats: Sequence[Seat], clients: Sequence[Client]) -> tuple[tuple[int, ...], ...]:

@@ -56,6 +56,8 @@ SESSION_MS = 2 * TICK_MS
 REBALANCE_MS = 3 * TICK_MS
 STRANGE_ID = "stranger"
 """A member id that was never handed out."""
+CUT_OFFS = frozenset({"restart", "drop"})
+"""Acts by which a client is cut off; the coordinator sees nothing of them."""
 
 _INSTANCE_SINCE = {"JoinGroup": 5, "SyncGroup": 3, "Heartbeat": 3, "LeaveGroup": 3}
 _INSTANCE_SINCE["OffsetCommit"] = 7

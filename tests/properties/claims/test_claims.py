@@ -287,8 +287,11 @@ VIEWS: dict[str, WorldView | StepView] = {
 def caught(one: Property) -> bool:
     """Whether a property sees the liar that is there for it."""
     if one.id in VIEWS:
+        view = VIEWS[one.id]
+        if isinstance(view, StepView):
+            return bool(Evaluator([one], revisions.find("kafka-4")).judge(view)[0])
         assert one.holds is not None
-        return one.holds(VIEWS[one.id]) is not None
+        return one.holds(view) is not None
     name, question = LIARS[one.id]
     revision = find_revision(f"mutant:{name}")
     judging = Evaluator([one], revision)
@@ -309,3 +312,36 @@ def test_a_function_catches_its_liar(one: Property) -> None:
 @pytest.mark.parametrize("one", FUNCTIONS, ids=lambda one: one.id)
 def test_a_function_that_is_always_true_is_noticed(one: Property) -> None:
     assert not caught(always_true(one))
+
+
+def test_what_a_premise_guards_never_fails_where_the_premise_is_false() -> None:
+    """The evaluator doesn't ask there; a property of one's own is asked at each step."""
+    guarded = [one for one in FUNCTIONS if one.premise_guards]
+    missed = set()
+
+    def note(view: StepView) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        for one in guarded:
+            assert one.holds is not None
+            assert callable(one.premise)
+            if one.holds(view) is not None and not one.premise(view):
+                missed.add(one.id)
+        return (), ()
+
+    for name, question in sorted(set(LIARS.values())):
+        scope = find_check_scope(question).scope
+        explore(Worlds(find_revision(f"mutant:{name}"), scope, note), max_depth=3, max_states=100)
+    assert len(guarded) > 30
+    assert missed == set()
+
+
+def test_a_property_of_ones_own_is_asked_where_its_premise_is_false() -> None:
+    own = replace(
+        PROPERTIES["silence-is-noticed"],
+        id="own",
+        holds=lambda _: "no",
+        premise=lambda _: False,
+        premise_guards=False,
+    )
+    result = check_revision(revisions.find("kafka-4"), [own], questions=CHECK_SCOPES[:1])
+
+    assert [r.finding for r in result.results] == [PropertyStatus.BROKEN]
