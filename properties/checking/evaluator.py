@@ -68,7 +68,7 @@ class Evaluator:
         self._excused = {p.id: excused_rules(p, revision) for p in mine}
         self._abstract: dict[tuple[object, ...], tuple[Notes, Notes]] = {}
         self._interned: dict[AbstractGroup, tuple[int, AbstractGroup]] = {}
-        self._seen: dict[Group | None, tuple[int, AbstractGroup]] = {}
+        self._abstractions: dict[Group | None, tuple[int, AbstractGroup]] = {}
         self._groups: dict[tuple[int, bool], tuple[Notes, Notes]] = {}
 
     def judge(self, view: StepView) -> tuple[Notes, Notes]:
@@ -97,12 +97,12 @@ class Evaluator:
 
     def _abstracted(self, group: Group | None) -> tuple[int, AbstractGroup]:
         """Return a group as formulas see it, with its number: equal ones have one number."""
-        seen = self._seen.get(group)
-        if seen is None:
+        known = self._abstractions.get(group)
+        if known is None:
             abstract = abstract_group(group)
-            seen = self._interned.setdefault(abstract, (len(self._interned), abstract))
-            self._seen[group] = seen
-        return seen
+            known = self._interned.setdefault(abstract, (len(self._interned), abstract))
+            self._abstractions[group] = known
+        return known
 
     def _of_abstract(self, step: AbstractStep, rules: frozenset[str]) -> tuple[Notes, Notes]:
         point = (step.before, step.after, step.event)
