@@ -28,11 +28,44 @@ _NARROWEST = {"mid": 9, "inst": 13, "state": 19, "more": 18, "then": 30}
 """Columns of the decision table in characters: as wide as the longest word in them, or wider."""
 
 
-def _rule_json(table: Table, rule: Rule, place: str) -> dict[str, Any]:
+_MARKS = {"adds": "+", "changes": "~", "drops": "-"}
+"""What a revision does to a rule of the one that it is made from, and its mark in the table."""
+
+
+class _Changes:
+    """The differences of a revision's rules to those of the shipped one that it is made from."""
+
+    def __init__(self, revision: Revision) -> None:
+        self.base = revisions.shipped_base(revision)
+        self._before = {rule.id: rule for _, rule in self.base.rules()}
+        self._after = {rule.id for _, rule in revision.rules()}
+
+    def of(self, rule: Rule) -> str | None:
+        """Return what the revision does to a rule; None if it is unchanged."""
+        before = self._before.get(rule.id)
+        if before is rule:
+            return None
+        return "adds" if before is None else "changes"
+
+    def dropped(self, table: Table) -> list[Rule]:
+        """Return the rules of a table that the revision drops."""
+        there = self.base.tables.get(table.name)
+        rules = () if there is None else there.rules()
+        return [rule for rule in rules if rule.id not in self._after]
+
+    def summary(self, revision: Revision) -> str:
+        """Return how many rules differ, by what is done to them."""
+        done = [self.of(rule) for _, rule in revision.rules()]
+        done += ["drops" for table in revision.tables.values() for _ in self.dropped(table)]
+        return ", ".join(f"{change} {done.count(change)}" for change in _MARKS if change in done)
+
+
+def _rule_json(table: Table, rule: Rule, place: str, change: str | None) -> dict[str, Any]:
     return {
         "id": rule.id,
         "table": table.name,
         "kind": place,
+        "change": change,
         "guard": table.condition(rule),
         "effect": [do.value for do in rule.effect],
         "answer": None if rule.answer is None else rule.answer.name,
@@ -44,29 +77,40 @@ def _rule_json(table: Table, rule: Rule, place: str) -> dict[str, Any]:
 
 
 def _rules(revision: Revision) -> Iterator[dict[str, Any]]:
+    changes = _Changes(revision)
     for table in revision.tables.values():
         for row in print_rows(table, revision.protocol.columns.headings)[1]:
-            yield _rule_json(table, row.rule, row.place)
+            yield _rule_json(table, row.rule, row.place, changes.of(row.rule))
 
 
 @click.command("table")
 @revision_option
 @json_option
 def table_command(revision: str, as_json: bool) -> None:
-    """Print the decision table: checks, then rows."""
+    """Print the decision table: checks, then rows.
+
+    Of a revision that is made from another one, what is added (+), changed (~) and dropped (-) is
+    marked.
+    """
     chosen = find_revision(revision)
     if as_json:
         echo_json(list(_rules(chosen)))
         return
     screen = console()
+    changes = _Changes(chosen)
     for table in chosen.tables.values():
         screen.print(Text(f"{table.name} ({revision})", style="italic"))
-        for line, style in _table_lines(table, chosen.protocol.columns.headings, screen.width):
+        headings = chosen.protocol.columns.headings
+        for line, style in _table_lines(table, headings, screen.width, changes):
             screen.print(Text(line, style=style), soft_wrap=True)
         screen.print()
+    if summary := changes.summary(chosen):
+        screen.print(Text(f"{revision}, against {changes.base.name}: {summary}"), soft_wrap=True)
 
 
-def _table_lines(table: Table, columns: Sequence[str], width: int) -> Iterator[tuple[str, str]]:
+def _table_lines(
+    table: Table, columns: Sequence[str], width: int, changes: _Changes
+) -> Iterator[tuple[str, str]]:
     """Yield a table's lines, each with its style: a rule's cells, and under them its id."""
     headings, rows = print_rows(table, columns)
     widths = [max(_NARROWEST.get(name, width // 2 - 2), width // 9) for name in headings[:-1]]
@@ -80,8 +124,12 @@ def _table_lines(table: Table, columns: Sequence[str], width: int) -> Iterator[t
         about = (
             f"{row.rule.id}: {row.rule.level.value}, {row.place}{unreachable}; {row.rule.source}"
         )
-        for line in wrap(about, width, initial_indent="    ", subsequent_indent="    "):
-            yield line, "dim"
+        change = changes.of(row.rule)
+        first = f"  {_MARKS[change]} " if change else "    "
+        for line in wrap(about, width, initial_indent=first, subsequent_indent="    "):
+            yield line, "bold" if change else "dim"
+    for rule in changes.dropped(table):
+        yield f"  {_MARKS['drops']} {rule.id}", "bold"
 
 
 def _beside(cells: Iterable[str], widths: list[int]) -> Iterator[str]:

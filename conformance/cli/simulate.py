@@ -36,6 +36,7 @@ from fencepost.conformance.simulate.simulation_report import print_variants, wri
 from fencepost.conformance.simulate.sweep import (
     Runner,
     in_processes,
+    own_revisions,
     simulate_all,
     variant_name,
     variants_of,
@@ -91,7 +92,8 @@ _JOBS = 2
 @click.option(
     "--compare",
     metavar="FORMS",
-    help="Run several forms side by side, such as eager,static+cooperative,static+kip-345.",
+    help="Run several forms side by side, such as eager,static+cooperative,static+kip-345; a "
+    "revision may be FILE.py:NAME.",
 )
 @click.option(
     "--vary",
@@ -175,10 +177,13 @@ def simulate_command(
     }
     values_ = {name: value for name, value in values.items() if value is not None}
     chosen = with_changes(with_values(find_scenario(scenario), values_, "the options"), changes)
+    named = own_revisions(compare, vary)
+    for name in named:
+        REVISION.convert(name, None, None)
     forms = (
         {variant_name(chosen.settings): chosen} if compare is None else variants_of(chosen, compare)
     )
-    runner = _runner(engine, master, jobs, revision)
+    runner = _runner(engine, master, jobs, [name for name in (revision, *named) if name])
     variants = simulate_all(varied(forms, vary), range(seed, seed + seeds), runner)
     if report is not None:
         write_simulation(chosen, variants, report)
@@ -197,15 +202,15 @@ def _topics(partitions: tuple[int, ...] | None) -> dict[str, object]:
     return {"topics": {f"topic-{number}": count for number, count in enumerate(partitions, 1)}}
 
 
-def _runner(engine: str, master: str | None, jobs: int, revision: str | None) -> Runner:
+def _runner(engine: str, master: str | None, jobs: int, revisions: Sequence[str]) -> Runner:
     """Choose the runner by the options.  Raises click.UsageError where they don't go together."""
     check_master(engine, master)
-    is_own = is_in_a_file(revision or "")
+    own = [name for name in revisions if is_in_a_file(name)]
     if engine == "local":
-        return in_processes(1 if is_own else jobs)  # a file is loaded in this process alone
-    if is_own:
+        return in_processes(1 if own else jobs)  # a file is loaded in this process alone
+    if own:
         raise click.UsageError(
-            f"--revision {revision} is in a file, which Spark's machines don't have: leave "
+            f"the revision {own[0]} is in a file, which Spark's machines don't have: leave "
             "--engine spark out"
         )
     return partial(_run_on_spark, master=master)

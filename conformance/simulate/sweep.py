@@ -6,6 +6,7 @@ as from the processes of one machine, byte for byte.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -24,7 +25,7 @@ from fencepost.conformance.simulate.deployment_scenario import (
     checked_scenario,
 )
 from fencepost.conformance.simulate.simulate import Cost, SimulationRun, Variant, simulate
-from fencepost.model.revisions.revisions import NAMES
+from fencepost.model.revisions.revisions import NAMES, is_in_a_file
 from fencepost.model.suggestions import did_you_mean
 from fencepost.properties.workers.processes import run_side_by_side
 from fencepost.traces.pipeline.corpus.shard_jobs import JobEngine
@@ -55,7 +56,7 @@ def variants_of(scenario: DeploymentScenario, compared: str) -> dict[str, Deploy
     for form in compared.split(","):
         settings, revision = _EAGER_DYNAMIC.over(scenario.settings), scenario.revision
         for word in form.strip().split("+"):
-            if word not in known:
+            if word not in known and not is_in_a_file(word):
                 near = did_you_mean(word, known) or f"; there is {', '.join(_WORDS)}, or a revision"
                 raise ScenarioError(f"nothing to compare is called {word!r}{near}; join with +")
             if word in _WORDS:
@@ -66,6 +67,13 @@ def variants_of(scenario: DeploymentScenario, compared: str) -> dict[str, Deploy
             scenario, settings=settings, revision=revision
         )
     return forms
+
+
+def own_revisions(compared: str | None, vary: Sequence[str]) -> list[str]:
+    """Return the revisions in files that forms to compare, or values to vary, name."""
+    forms = [] if compared is None else re.split(r"[,+]", compared)
+    values = [str(value) for text in vary for name, value in _axis(text) if name == "revision"]
+    return [word.strip() for word in (*forms, *values) if is_in_a_file(word)]
 
 
 def variant_name(settings: MemberSettings) -> str:

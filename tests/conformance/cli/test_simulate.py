@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 from support.in_this_process import invoke
+from support.places import ROOT
 
 from fencepost.conformance.cli.schema import schemas
 from fencepost.conformance.simulate.deployment_scenario import scenario_names
@@ -56,6 +57,20 @@ def test_a_bounce_starts_processes_with_other_settings() -> None:
     assert "INCONSISTENT_GROUP_PROTOCOL" in json.loads(alone.out)["halted"][0]
     both = invoke(*SMALL, "--strategy", "both", "--set", "strategy=cooperative", "--json")
     assert json.loads(both.out)["halted"] == []
+
+
+def test_a_revision_in_a_file_is_one_of_the_forms() -> None:
+    own = f"{ROOT}/examples/revisions/first_wins.py:FIRST_WINS"
+    forms = invoke(*SMALL, "--compare", f"static+kafka-4,static+{own}", "--json")
+    kafka, first_wins = (one["causes"] for one in json.loads(forms.out)["compared"])
+    assert kafka != first_wins
+    varied = invoke(*SMALL, "--static", "--vary", f"revision=kafka-4,{own}", "--json")
+    assert [one["causes"] for one in json.loads(varied.out)["compared"]] == [kafka, first_wins]
+    for named in (("--compare", f"static+{own}S"), ("--vary", f"revision={own}S")):
+        done = invoke(*SMALL, *named)
+        assert (done.code, "did you mean" in done.err) == (64, True)
+    spark = invoke(*SMALL, "--vary", f"revision=kafka-4,{own}", "--engine", "spark")
+    assert (spark.code, "which Spark's machines don't have" in spark.err) == (64, True)
 
 
 @pytest.mark.parametrize(
