@@ -29,7 +29,7 @@ _NARROWEST = {"mid": 9, "inst": 13, "state": 19, "more": 18, "then": 30}
 
 
 _MARKS = {"adds": "+", "changes": "~", "drops": "-"}
-"""What a revision does to a rule of the one that it is made from, and its mark in the table."""
+"""Marks of the table: for each thing that a revision does to a rule of its base."""
 
 
 class _Changes:
