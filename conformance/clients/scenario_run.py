@@ -45,6 +45,7 @@ from fencepost.conformance.wire.codec import API_KEYS
 from fencepost.model.assignors.assignors import ASSIGNORS
 from fencepost.model.client.behaviour import ClientSettings, Conduct
 from fencepost.model.messages.errors import Error as Code
+from fencepost.model.messages.errors import kafka_error
 from fencepost.model.messages.messages import (
     APIS,
     CommitPartition,
@@ -503,7 +504,7 @@ class ScenarioRun:
                 member_id = self._member_id(run) if run.instance is None else ""
                 remove = self._place.broker.remove
                 code = await remove(self._place.group, run.instance, member_id)
-                self._note("remove", run, "ok" if code == 0 else f"error {code}")
+                self._note("remove", run, "ok" if code == 0 else kafka_error(code))
             case (
                 Close()
                 | StopPolling()

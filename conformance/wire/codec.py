@@ -31,7 +31,7 @@ from typing import Any, Literal
 from kafka.protocol import admin, consumer, metadata, producer, sasl
 from kafka.protocol.schemas import load_json
 
-from fencepost.model.messages.errors import KNOWN_CODES
+from fencepost.model.messages.errors import KAFKA_ERRORS
 from fencepost.model.messages.messages import APIS
 from fencepost.model.messages.shapes import ShapeError
 
@@ -221,7 +221,7 @@ class Reader:
                 raise GarbageError(f"{path} is null, which version {version} doesn't allow")
             self.find(f"{path} is null, which version {version} doesn't allow (read as empty).")
             return [] if field.is_list else ""
-        if field.name == "errorCode" and value not in KNOWN_CODES:
+        if field.name == "errorCode" and value not in KAFKA_ERRORS:
             self.find(f"{path} is {value}, an error code that Kafka doesn't have.")
         return value
 

@@ -30,7 +30,7 @@ from fencepost.model.messages.cluster_messages import (
     TopicLeaders,
     VersionRange,
 )
-from fencepost.model.messages.errors import Error, error_name
+from fencepost.model.messages.errors import Error, kafka_error
 from fencepost.model.messages.messages import JoinMember
 from fencepost.model.messages.shapes import Message
 from fencepost.model.messages.subscription import TopicPartition
@@ -295,7 +295,7 @@ class ClientWork:
 
     def fail(self, code: int | str, where: str) -> None:
         """Come to a fatal error: the client does nothing by itself any more, and reports it."""
-        error = ErrorReported(error_name(code), fatal=True, where=where)
+        error = ErrorReported(kafka_error(code), fatal=True, where=where)
         self.end_commit(error.code)
         if self.state.stage is Stage.CLOSING:
             self.tell(error)
@@ -327,7 +327,7 @@ class ClientWork:
 
     def tell_error(self, code: int | str, where: str) -> None:
         """Report an error to the user, after which the client goes on."""
-        self.tell(ErrorReported(error_name(code), fatal=False, where=where))
+        self.tell(ErrorReported(kafka_error(code), fatal=False, where=where))
 
 
 def is_fenced(state: ClientState) -> bool:

@@ -30,7 +30,7 @@ from fencepost.model.client.client_state import (
     is_fenced,
 )
 from fencepost.model.client.links import INSTANCE_SINCE
-from fencepost.model.messages.errors import Error, error_name
+from fencepost.model.messages.errors import Error, kafka_error
 from fencepost.model.messages.messages import (
     CommitPartition,
     CommitTopic,
@@ -213,7 +213,7 @@ def read(work: ClientWork, flight: Flight, answer: OffsetCommitResponse) -> int 
         else:
             if code == _NONE:
                 _note(work, current)
-            work.end_commit(error_name(code))
+            work.end_commit(kafka_error(code))
             if reaction is Reaction.TELL and not current.waiting:
                 work.tell_error(code, _API)
     if reaction in {Reaction.GO_ON, Reaction.RETRY, Reaction.TELL}:

@@ -27,7 +27,7 @@ from fencepost.model.messages.cluster_messages import (
     ProducerIdentity,
     TransactionResponse,
 )
-from fencepost.model.messages.errors import CONCURRENT_TRANSACTIONS, MOVING, Error, error_name
+from fencepost.model.messages.errors import CONCURRENT_TRANSACTIONS, MOVING, Error, kafka_error
 from fencepost.model.messages.messages import (
     TxnCommitPartition,
     TxnCommitTopic,
@@ -168,7 +168,7 @@ def coordinator_read(work: ClientWork, flight: Flight, answer: FindCoordinatorRe
     elif answer.error_code in _PASSING:
         lost(work, flight)
     else:
-        _end(work, error_name(answer.error_code))
+        _end(work, kafka_error(answer.error_code))
 
 
 def answer_read(work: ClientWork, flight: Flight, answer: TransactionResponse) -> None:
@@ -181,7 +181,7 @@ def answer_read(work: ClientWork, flight: Flight, answer: TransactionResponse) -
             work.change(transacting=replace(current, coordinator=None))
         lost(work, flight)
     elif code != _NONE:
-        _end(work, error_name(code))
+        _end(work, kafka_error(code))
     elif flight.api == INIT:
         producer = current.producer._replace(producer_id=answer.producer_id, epoch=answer.epoch)
         work.change(transacting=replace(current, producer=producer, request_id=None))
@@ -201,7 +201,7 @@ def offsets_read(work: ClientWork, flight: Flight, answer: TxnOffsetCommitRespon
         lost(work, flight)  # the consumer finds out itself where its coordinator is
         return
     ignored = {error.value for error in work.conduct.ignored_in_transaction}
-    outcome = Error.NONE.name if code in ignored else error_name(code)
+    outcome = Error.NONE.name if code in ignored else kafka_error(code)
     work.change(transacting=replace(current, outcome=outcome, request_id=None))
 
 

@@ -16,7 +16,7 @@ from typing import Any, Generic, Literal, TypeVar
 from fencepost.model.coordinator import Body
 from fencepost.model.history.events import Answered, Event, Sent
 from fencepost.model.messages.draft_messages import ALL_APIS
-from fencepost.model.messages.errors import Error, error_name
+from fencepost.model.messages.errors import Error, kafka_error
 from fencepost.model.messages.messages import (
     Api,
     HeartbeatRequest,
@@ -144,7 +144,7 @@ class Exchange(Generic[Request, Answer]):
     @property
     def error_name(self) -> str:
         """The name of its error; `no answer` where it got none."""
-        return "no answer" if self.error is None else error_name(self.error)
+        return "no answer" if self.error is None else kafka_error(self.error)
 
     def is_answered(self, code: Error) -> bool:
         """Return True if it was answered with this error."""

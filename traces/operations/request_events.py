@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from fencepost.model.messages.errors import MOVING, Error
+from fencepost.model.messages.errors import MOVING, Error, kafka_error
 from fencepost.traces.logs.request_log import LoggedExchange
 from fencepost.traces.operations.group_events import (
     Fenced,
@@ -158,8 +158,7 @@ def request_line(x: LoggedExchange) -> str:
             generation = f", generation {number}" if code == _NONE and number is not None else ""
         case _:
             return ""
-    known = (error.name for error in Error if error.value == code)
-    name = "no error" if code == _NONE else next(known, f"error {code}")
+    name = "no error" if code == _NONE else kafka_error(code)
     who = body.get("groupInstanceId") or body.get("memberId") or ""
     whom = f" as {who}" if who else ""
     return f"{x.api} v{x.version} of {Process(x.client_id, x.host)}{whom}: {name}{generation}"

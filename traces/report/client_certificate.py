@@ -18,7 +18,7 @@ import msgspec
 from msgspec import field
 
 from fencepost.model.history.words import plural
-from fencepost.model.messages.errors import error_name
+from fencepost.model.messages.errors import kafka_error
 from fencepost.model.messages.messages import JoinGroupResponse, SyncGroupRequest
 from fencepost.model.table.table import Level
 from fencepost.properties.judging.known_failures import KnownFailure, note_of, read_notes
@@ -378,7 +378,7 @@ def _sent(call: Call) -> str:
 def _answer(call: Call) -> str:
     if call.answered_ms is None:
         return f"no answer{f' ({call.fault})' if call.fault else ''}"
-    words = ["answered" if call.error is None else error_name(call.error)]
+    words = ["answered" if call.error is None else kafka_error(call.error)]
     answer = call.answer
     if isinstance(answer, JoinGroupResponse) and not call.error:
         leads = answer.leader == answer.member_id

@@ -22,6 +22,7 @@ from msgspec import Meta
 from fencepost.conformance.wire.codec import API_KEYS
 from fencepost.conformance.wire.refusal import REFUSABLE
 from fencepost.model.bad_input import BadInputError
+from fencepost.model.messages.errors import KAFKA_ERRORS
 from fencepost.model.messages.messages import APIS
 from fencepost.model.suggestions import did_you_mean
 from fencepost.traces.files.bounded import read_json
@@ -34,8 +35,8 @@ CODES: Mapping[str, int] = {
     kind.message: kind.errno
     for kind in vars(errors).values()
     if isinstance(getattr(kind, "errno", None), int) and kind.errno
-}
-"""Kafka's error codes by name."""
+} | {name: code for code, name in KAFKA_ERRORS.items() if code}
+"""Kafka's error codes by name; some have an older one, too."""
 
 
 class Action(StrEnum):

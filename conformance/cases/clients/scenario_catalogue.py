@@ -115,7 +115,6 @@ _RUN: tuple[ScenarioStep, ...] = (
 )
 
 
-
 def _works_too_long(*meanwhile: ScenarioStep) -> tuple[ScenarioStep, ...]:
     return (
         *begin_static(Settings(session_timeout_ms=3000, max_poll_interval_ms=4000)),

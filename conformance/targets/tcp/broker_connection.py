@@ -46,6 +46,7 @@ from fencepost.conformance.wire.codec import (
     decode_response,
     encode_message,
 )
+from fencepost.model.messages.errors import kafka_error
 from fencepost.model.messages.messages import APIS
 from fencepost.traces.files.bounded import LINE_LIMIT
 
@@ -401,7 +402,7 @@ class _SignIn:
                 plain = "SSL" if self._door.security.tls else "PLAINTEXT"
                 raise self._error(f"it wants no SASL here: pass --security-protocol {plain}")
             case code:
-                raise self._error(f"it answered {_HANDSHAKE} with error {code}")
+                raise self._error(f"it answered {_HANDSHAKE} with {kafka_error(code)}")
         await self._prove()
 
     async def _prove(self) -> None:
@@ -440,7 +441,9 @@ class _SignIn:
                 f"it refused the user {self._sasl.username!r}{why}: check --sasl-username, the "
                 "password in FENCEPOST_SASL_PASSWORD or --sasl-password-file, and --sasl-mechanism"
             )
-        return self._error(f"it refused the user {self._sasl.username!r} with error {code}{why}")
+        return self._error(
+            f"it refused the user {self._sasl.username!r} with {kafka_error(code)}{why}"
+        )
 
     async def _ask(self, api: str, version: int, body: Mapping[str, Any]) -> dict[str, Any]:
         event = await send_and_wait(self._connection, self._events, api, version, body)

@@ -168,6 +168,12 @@ def test_what_follows_from_being_fenced_is_not_held_against_trouble_before() -> 
     assert judge("CLIENT-JOIN-SILENT", found).outcome is Outcome.PASS
 
 
+def test_an_error_of_readers_has_its_name_in_the_sentence() -> None:
+    refused = [call(A, "Fetch", 100 + n, None, None, 8, code=6) for n in range(60)]
+    verdict = judge("CLIENT-JOIN-BACKOFF", evidence(STABLE, refused))
+    assert verdict.sentence.endswith("while it was answered NOT_LEADER_OR_FOLLOWER")
+
+
 @pytest.mark.parametrize("name", sorted({name for name, *_ in BY_OBLIGATION}))
 def test_nothing_is_said_where_nothing_happened(name: str) -> None:
     assert judge(name, evidence(A)).outcome is Outcome.UNKNOWN

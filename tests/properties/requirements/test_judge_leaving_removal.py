@@ -86,7 +86,7 @@ def test_what_is_right_holds_and_what_is_wrong_is_seen(
 
 @pytest.mark.parametrize("name", sorted({name for name, *_ in BY_OBLIGATION}))
 def test_nothing_is_said_where_nobody_was_removed(name: str) -> None:
-    refused = removed(outcome="error 25")
+    refused = removed(outcome="UNKNOWN_MEMBER_ID")
     assert judge(name, evidence(STABLE, refused)).outcome is Outcome.UNKNOWN
 
 

@@ -190,7 +190,7 @@ async def test_a_listener_that_wants_sasl_is_told_so() -> None:
 
 @pytest.mark.parametrize(
     ("answer", "says"),
-    [({"errorCode": 34, "mechanisms": []}, "PLAINTEXT"), ({"errorCode": 7}, "error 7")],
+    [({"errorCode": 34, "mechanisms": []}, "PLAINTEXT"), ({"errorCode": 7}, "REQUEST_TIMED_OUT")],
 )
 async def test_a_handshake_that_is_refused(answer: dict[str, Any], says: str) -> None:
     def script(_: Broker, request: RequestFrame) -> bytes | None:
