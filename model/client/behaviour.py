@@ -157,6 +157,7 @@ class Conduct:
     repeats_lost_join: bool = True
     backs_off: bool = True
     looks_up_to_rejoin: bool = False
+    takes_late_assignment: bool = True
     first_member_id: str = ""
     rejoins_after_start: bool = False
     heeds_skip: bool = True

@@ -309,7 +309,7 @@ def _answer_read(work: ClientWork, flight: Flight, event_in: AnswerRead) -> None
         case JoinGroupResponse() as answer:
             membership.join_read(work, answer)
         case SyncGroupResponse() as answer:
-            membership.sync_read(work, answer)
+            membership.sync_read(work, flight, answer)
         case HeartbeatResponse() as answer:
             membership.heartbeat_read(work, answer)
         case OffsetCommitResponse() as answer:

@@ -24,6 +24,7 @@ from fencepost.model.client.client_interface import Assigned, Revoked
 from fencepost.model.client.client_state import (
     Backoff,
     ClientWork,
+    Flight,
     Link,
     Membership,
     Phase,
@@ -55,6 +56,8 @@ from fencepost.model.messages.subscription import (
 )
 
 _JOIN, _SYNC, _HEARTBEAT = "JoinGroup", "SyncGroup", "Heartbeat"
+_LATE_MS = 1000
+"""Ms after a SyncGroup from which on an assignment is late for a client that wants it at once."""
 
 
 def is_cooperative(settings: ClientSettings) -> bool:
@@ -269,7 +272,7 @@ def _sync_request(work: ClientWork, version: int) -> SyncGroupRequest:
     )
 
 
-def sync_read(work: ClientWork, answer: SyncGroupResponse) -> None:
+def sync_read(work: ClientWork, flight: Flight, answer: SyncGroupResponse) -> None:
     """Take the answer to a sync: the assignment, or an error."""
     member = work.state.membership
     if member.phase is not Phase.SYNCING:
@@ -277,9 +280,11 @@ def sync_read(work: ClientWork, answer: SyncGroupResponse) -> None:
     if answer.error_code != Error.NONE.value:
         react(work, _SYNC, answer.error_code)
         return
-    is_strange = is_later(version_of(answer.assignment)) and not work.conduct.reads_later_versions
+    is_ignored = is_later(version_of(answer.assignment)) and not work.conduct.reads_later_versions
+    if work.now_ms - flight.sent_ms > _LATE_MS and not work.conduct.takes_late_assignment:
+        is_ignored = True
     try:
-        target = () if is_strange else decode_assignment(answer.assignment)
+        target = () if is_ignored else decode_assignment(answer.assignment)
     except ValueError:
         work.tell_error(Error.UNKNOWN_SERVER_ERROR.value, _SYNC)
         target = ()

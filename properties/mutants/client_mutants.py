@@ -286,6 +286,12 @@ _MUTANTS = (
         Conduct(heeds_new_topics=False),
     ),
     ClientMutant(
+        "forgets-late-sync",
+        "an assignment that comes later than a second after the SyncGroup is taken for none",
+        ("CLIENT-READ-ASSIGNED", "CLIENT-READ-NEW-TOPIC"),
+        Conduct(takes_late_assignment=False),
+    ),
+    ClientMutant(
         "ends-when-deleted",
         "a consumer gives up when one of its topics is deleted",
         ("CLIENT-READ-DELETED-TOPIC",),

@@ -323,13 +323,18 @@ class Evidence:
         """Return when the library gave up by itself; None: it didn't."""
         return next((event.at_ms for event in self.events_of(run, Ended)), None)
 
+    @property
+    def tells_partitions(self) -> bool:
+        """Tell if the library reports partitions to users: some have no such callback."""
+        return any(isinstance(event.event, Assigned) for event in self.user_events)
+
     def owned(self, run: ConsumerRun, at_ms: float | None = None) -> frozenset[Partition]:
         """Return the partitions that a run's user has at a time, or at the end, by its events.
 
         Where the library reports no partitions to users, those that the answer to its last sync
         has.
         """
-        if not any(isinstance(event.event, Assigned) for event in self.user_events):
+        if not self.tells_partitions:
             return self._answered_partitions(run, at_ms)
         owned: frozenset[Partition] = frozenset()
         for changed_ms, partitions in self.ownership(run):

@@ -260,7 +260,7 @@ def _held(evidence: Evidence, run: ConsumerRun) -> dict[Partition, list[Span]]:
 
     Where a library reports no partitions to users: from an answer to a sync to that to the next.
     """
-    if any(isinstance(event.event, Assigned) for event in evidence.user_events):
+    if evidence.tells_partitions:
         steps = list(evidence.ownership(run))
     else:
         syncs = evidence.syncs_of(run)
@@ -352,6 +352,10 @@ def _goes_on(
             continue
         tenure = _tenure_key(evidence, run, partition, sync, at_ms)
         committed = _committed(evidence, partition, sync.at_ms)
+        goes_on = before is not None and max(position, committed + 1) <= delivery.first
+        if tenure != before and goes_on and _may_be_older(evidence, delivery, sync):
+            position = delivery.end
+            continue
         if committed or tenure == before:
             yield HOLDS
         if delivery.first < committed:
@@ -372,6 +376,12 @@ def _goes_on(
             )
         position = delivery.end if tenure != before else max(position, delivery.end)
         before = tenure
+
+
+def _may_be_older(evidence: Evidence, delivery: _Delivery, sync: Call) -> bool:
+    """Tell if records may belong to the generation before: their user isn't told when it ends."""
+    since = evidence.later(sync.end_ms, _GRACE_MS)
+    return not evidence.tells_partitions and delivery.at_ms <= since
 
 
 def _tenure_key(
@@ -586,7 +596,9 @@ REQUIREMENTS = (
         provoked="members commit, then partitions go to others, members restart, and requests for "
         "positions and records fail",
         judged="the offsets that a user was given are not below those in the OffsetCommits that "
-        "were accepted before its last SyncGroup, nor below those that it was given since",
+        "were accepted before its last SyncGroup, nor below those that it was given since; an "
+        "eager member may begin at the committed position in each generation, whether its user is "
+        "told of the rebalance or not",
         judge=_reads_nothing_again,
         unseen="nobody read on where something was committed or read before",
     ),

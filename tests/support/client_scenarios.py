@@ -519,6 +519,17 @@ def a_topic_is_made_that_matches(conduct: Conduct) -> None:
     assert NEW in {event.partition.topic for event in seen(sim, "a", Records)}
 
 
+@scenario("CLIENT-READ-NEW-TOPIC", "CLIENT-READ-ASSIGNED")
+def a_topic_is_made_and_its_assignment_comes_late(conduct: Conduct) -> None:
+    sim = simulation(nth("SyncGroup", Interference(Fault.DELAY, ms=1500), 2))
+    group_of(sim, conduct, pattern=f"{TOPIC}.*", metadata_max_age_ms=1000)
+    sim.cluster.topics[NEW] = 1
+    sim.cluster.produce(TopicPartition(NEW, 0), 10)
+    sim.run_for(10_000)
+    assert owned(sim, "a") == {*all_partitions(), TopicPartition(NEW, 0)}
+    assert NEW in {event.partition.topic for event in seen(sim, "a", Records)}
+
+
 @scenario("CLIENT-READ-DELETED-TOPIC")
 def a_topic_is_deleted(conduct: Conduct) -> None:
     for pattern in (None, f"{TOPIC}.*"):

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from fencepost.conformance.cases.clients.provocation import Action, Provocation
 from fencepost.conformance.cases.clients.reading_scenarios import READS, read_all
-from fencepost.conformance.cases.clients.scenario import Scenario
-from fencepost.conformance.cases.clients.scenario_parts import SILENCE_MS, A, passed, settled
+from fencepost.conformance.cases.clients.scenario import Calls, InjectFaults, Scenario, Until
+from fencepost.conformance.cases.clients.scenario_parts import A1, SILENCE_MS, A, passed, settled
 from fencepost.model.plans.steps import CreateTopic, DeleteTopic, Settings, Start
 
 _B = "b"
 _BY_PATTERN = Settings(metadata_max_age_ms=500, by_pattern=True)
 _PATTERNS = ("pattern", "metadata-age")
 _NEW, _OLD = "new", "old"
+_LATE_MS = 1500
+"""Delay of an answer: longer than a call of poll takes in any driver."""
 
 
 def _goes(name: str, about: str, settings: Settings, *needs: str) -> Scenario:
@@ -47,6 +50,24 @@ TOPICS = (
             CreateTopic(_NEW),
             settled(A, _B, needed=False),
             *read_all(A, _B),
+        ),
+        needs=_PATTERNS,
+        reads=True,
+    ),
+    Scenario(
+        "topic-appears-sync-late",
+        "A member subscribes by a pattern, a topic is made that matches it, and the SyncGroup by "
+        "which the member gets it is answered late.",
+        ("CLIENT-READ-NEW-TOPIC", *READS),
+        (
+            Start(A, settings=_BY_PATTERN),
+            settled(A),
+            *read_all(A),
+            InjectFaults((Provocation("SyncGroup", Action.DELAY, A1, ms=_LATE_MS),)),
+            CreateTopic(_NEW),
+            Until(Calls(A, "SyncGroup"), needed=True),
+            settled(A, needed=False),
+            *read_all(A),
         ),
         needs=_PATTERNS,
         reads=True,

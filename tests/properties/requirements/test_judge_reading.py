@@ -271,6 +271,23 @@ def test_a_resumed_partition_is_read_on_from_where_it_was() -> None:
     assert judge(name, evidence(BEGUN, PAUSED)).outcome is Outcome.UNKNOWN
 
 
+def test_records_on_their_way_belong_to_the_generation_before_where_no_user_is_told() -> None:
+    """A library without callbacks for partitions, such as kafka-go, begins anew in silence."""
+    before = [A, join(A, 10), sync(A, 20, gets=(0,)), produced(50), reads(A, 60, 0, 0)]
+    rebalance = [join(A, 1000, generation=2), sync(A, 1010, generation=2, gets=(0,))]
+    late, anew = reads(A, 1012, 0, 2), reads(A, 1020, 0, 0, 4)
+    again, told = reads(A, 5000, 0, 0), assigned(A, 25, 0)
+    right = evidence(before, produced(900), rebalance, late, anew, reads(A, 5000, 0, 4))
+    wrong = evidence(before, produced(900), rebalance, late, anew, again)
+    assert_told_apart(NOT_TWICE, right, wrong, "not asked to give up")
+    much_later = evidence(before, produced(900), rebalance, reads(A, 3000, 0, 2), again)
+    assert judge(NOT_TWICE, much_later).outcome is Outcome.FAIL
+    told_before = evidence(before, told, produced(900), rebalance, late, anew)
+    assert judge(NOT_TWICE, told_before).outcome is Outcome.FAIL
+    committed = evidence(before, commit(A, 500, offset=2), rebalance, late, reads(A, 1020, 0, 0))
+    assert judge(NOT_TWICE, committed).outcome is Outcome.FAIL
+
+
 def test_eight_quiet_seconds_are_enough_whatever_is_done_afterwards() -> None:
     moved = action("move", at=15_000)
     unread = evidence(BEGUN, GOES_ON, moved, end=16_000)
