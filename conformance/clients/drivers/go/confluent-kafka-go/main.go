@@ -2,14 +2,20 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
+	"time"
 
 	"github.com/confluentinc/confluent-kafka-go/v2/kafka"
 )
 
-const pollMs = 100
+const (
+	pollMs      = 100
+	transacting = 5 * time.Second
+)
 
 // nextGeneration is the first librdkafka with group.protocol.
 const nextGeneration = 0x02040000
@@ -62,13 +68,15 @@ var names = map[kafka.ErrorCode]string{
 // confluent is a consumer, which a poll or a command has alone, as in a program of one goroutine.
 type confluent struct {
 	user
-	client *kafka.Consumer
-	gate   *gate
-	mu     sync.Mutex
-	closed bool
+	client  *kafka.Consumer
+	started command
+	gate    *gate
+	mu      sync.Mutex
+	closed  bool
 }
 
 func (c *confluent) start(told command) (err error) {
+	c.started = told
 	config := kafka.ConfigMap{
 		"bootstrap.servers":             told.Bootstrap,
 		"group.id":                      told.Group,
@@ -180,6 +188,53 @@ func (c *confluent) commit() error {
 	return err
 }
 
+// commitInTransaction sends the positions to a transaction of a producer, and commits it.
+func (c *confluent) commitInTransaction() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	producer, err := kafka.NewProducer(&kafka.ConfigMap{
+		"bootstrap.servers": c.started.Bootstrap,
+		"client.id":         c.started.ClientID,
+		"transactional.id":  c.started.Group + "-" + c.started.ClientID,
+	})
+	if err != nil {
+		return err
+	}
+	defer producer.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), transacting)
+	defer cancel()
+	if err = producer.InitTransactions(ctx); err != nil {
+		return err
+	}
+	if err = producer.BeginTransaction(); err != nil {
+		return err
+	}
+	if err = c.sendPositions(ctx, producer); err == nil {
+		err = producer.CommitTransaction(ctx)
+	}
+	var known kafka.Error
+	if errors.As(err, &known) && known.TxnRequiresAbort() {
+		_ = producer.AbortTransaction(ctx) // the first error is the one that counts
+	}
+	return err
+}
+
+func (c *confluent) sendPositions(ctx context.Context, producer *kafka.Producer) error {
+	partitions, err := c.client.Assignment()
+	if err != nil {
+		return err
+	}
+	if partitions, err = c.client.Position(partitions); err != nil {
+		return err
+	}
+	metadata, err := c.client.GetConsumerGroupMetadata()
+	if err != nil {
+		return err
+	}
+	read := slices.DeleteFunc(partitions, func(one kafka.TopicPartition) bool { return one.Offset < 0 })
+	return producer.SendOffsetsToTransaction(ctx, read, metadata)
+}
+
 func (c *confluent) subscribe(topics []string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -215,7 +270,9 @@ func errorOf(err error) clientError {
 
 func main() {
 	number, linked := kafka.LibraryVersion()
-	features := []string{"static", "cooperative", "auto-commit", "manual-commit", "pause", "seek"}
+	features := []string{
+		"static", "cooperative", "auto-commit", "manual-commit", "pause", "seek", "transactions",
+	}
 	if number >= nextGeneration {
 		features = append(features, "next-generation")
 	}
