@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import click
-from click.core import ParameterSource
 from rich.console import Console
 from rich.text import Text
 
@@ -26,11 +25,13 @@ from fencepost.conformance.cli.options.common_options import (
     SEED,
     Whole,
     console,
+    options_on_line,
     output_option,
 )
 from fencepost.conformance.cli.options.log_options import (
     bounds_on_line,
-    find_question,
+    chosen_scope,
+    question_option,
     scope_options,
 )
 from fencepost.conformance.targets.own_revision import properties_for, stops_reported
@@ -38,7 +39,7 @@ from fencepost.conformance.targets.target_registry import DEFAULT_REVISION, find
 from fencepost.model.coordinator import Send
 from fencepost.model.history.words import plural
 from fencepost.properties.checking.stepping import Choice, JudgedWorlds, Stepper
-from fencepost.properties.worlds.scope import CHECK_SCOPES, Scope
+from fencepost.properties.worlds.scope import ALL_ACTS, Scope
 from fencepost.traces.files.retrace import retrace
 from fencepost.traces.files.run_trace import client_names, run_lines, run_trace, sent, turn_words
 from fencepost.traces.files.text_files import ReportError, make_folder, write_text
@@ -80,12 +81,7 @@ class _WrongLineError(Exception):
     help="The revision, by name or as FILE.py:NAME [default: that of FILE, or kafka-4].",
 )
 @scope_options(Scope(clients=2, members=2), has_depth=False)
-@click.option(
-    "--question",
-    metavar="NAME",
-    help="Begin in this world of `check`.  One of WORLDS in your file, or: "
-    f"{', '.join(named.name for named in CHECK_SCOPES)}.",
-)
+@question_option
 @click.option("--random", "walk", type=Whole(1, 10_000), metavar="N", help="First N random steps.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Of the random steps.")
 @click.option("--take", metavar="N[,N...]", help="First take these choices, by their numbers.")
@@ -110,18 +106,14 @@ def step_command(
     It begins with no group and the clients of a scope.  With FILE, a trace that `check`, `explore`,
     `diff` or `step` wrote, it begins at the end of that run.
     """
-    bounds = bounds_on_line(ctx)
     if file is not None:
-        worlds = [] if question is None else ["--question"]
-        if unused := [option for option in (*bounds, *worlds) if option != "--act"]:
+        worlds = [*bounds_on_line(ctx), *([] if question is None else ["--question"])]
+        if unused := [option for option in worlds if option != "--act"]:
             raise click.UsageError(f"{file} says who takes part: leave out {unused[0]}")
-    elif question is not None and bounds:
-        raise click.UsageError(f"--question has its own {bounds[0]}: leave one of them out")
     trace = None if file is None else read_trace(file)
     name = revision or (DEFAULT_REVISION if trace is None else trace.revision)
     chosen, missing = find_revision(name), None
-    if question is not None:
-        scope = find_question(question, name).scope
+    scope = chosen_scope(ctx, scope, question, name)
     with stops_reported(name):
         if trace is None:
             stepper = Stepper(JudgedWorlds(chosen, scope, properties_for(name)))
@@ -157,15 +149,8 @@ def _prepare(stepper: Stepper, walk: int | None, seed: int, take: str | None) ->
 
 def _again(ctx: click.Context, numbers: Sequence[int]) -> str:
     """Return the command that takes these choices again."""
-    words = ["fencepost", "step"]
-    for parameter in ctx.command.params:
-        name, value = parameter.name or "", ctx.params.get(parameter.name or "")
-        if name in _NEEDLESS or ctx.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
-            continue
-        option = [parameter.opts[0]] if isinstance(parameter, click.Option) else []
-        for each in value if isinstance(value, tuple) else (value,):
-            words += [*option, str(each)]
-    return shlex.join([*words, "--take", ",".join(map(str, numbers))])
+    words = options_on_line(ctx, without=_NEEDLESS)
+    return shlex.join(["fencepost", "step", *words, "--take", ",".join(map(str, numbers))])
 
 
 def _lines(session: _Session) -> Iterator[str]:
@@ -320,7 +305,7 @@ class _Session:
     def _offered(self, choice: Choice, sends: Mapping[str, Send]) -> Text:
         who = self.names[choice.act.client] + "  " if choice.act.client >= 0 else ""
         if choice.turn is None or choice.names is None:
-            stop = f"{choice.act.kind} → the machine stops: {choice.stop}"
+            stop = f"{ALL_ACTS[choice.act.kind]} → the machine stops: {choice.stop}"
             return Text.assemble((who, "cyan"), (stop, "red"))
         ids = {member_id: member_id for member_id in choice.names.names}
         sends = {**sends, **sent(choice.turn.events)}

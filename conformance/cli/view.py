@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,35 +10,102 @@ from typing import Any
 import click
 
 from fencepost.conformance.cli.options.common_options import (
+    REVISION,
+    Whole,
     files_argument,
+    options_on_line,
     output_option,
     own_revisions_option,
 )
+from fencepost.conformance.cli.options.log_options import (
+    chosen_scope,
+    question_option,
+    scope_options,
+)
 from fencepost.conformance.search.fuzz.earlier_run import FORMAT
 from fencepost.conformance.search.fuzz.fuzz_report import fuzz_page, traces_of
+from fencepost.conformance.targets.own_revision import properties_for, stops_reported
+from fencepost.conformance.targets.target_registry import find_revision
 from fencepost.model.history.words import plural
+from fencepost.properties.worlds.scope import Scope
 from fencepost.traces.files.bounded import DocumentError, read_json
 from fencepost.traces.files.text_files import make_folder, write_text
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
+from fencepost.traces.pages.explorer_page import DEFAULT_STATES, page_of_exploration
 from fencepost.traces.pages.trace_page import PageTrace, trace_page
 from fencepost.traces.report.certificate_data import checked_certificate, is_certificate
 from fencepost.traces.report.certificate_page import certificate_page
 from fencepost.traces.report.report_folder import certificate_from_folder
 
 TRACE, CERTIFICATE, FUZZ = "trace", "certificate", "fuzz run"
+_MOST_STATES = 20_000
+_OF_THE_PAGE = frozenset({"files", "output", "explore", "max_states", "max_depth"})
 
 
 @click.command("view")
 @own_revisions_option
-@files_argument("files", "FILE...")
+@files_argument("files", "FILE...", required=False)
 @output_option("The page to write, such as page.html.", required=True)
-def view_command(*, files: tuple[Path, ...], output: Path) -> None:
+@click.option(
+    "--explore",
+    type=REVISION,
+    metavar="R",
+    help="In place of files: explore this revision, and write a page to step through it.",
+)
+@question_option
+@scope_options(Scope(clients=2, members=2))
+@click.option(
+    "--max-states",
+    type=Whole(1, _MOST_STATES),
+    default=DEFAULT_STATES,
+    show_default=True,
+    metavar="N",
+    help="The most states of an exploration; the nearest are on the page.",
+)
+@click.pass_context
+def view_command(
+    ctx: click.Context,
+    *,
+    files: tuple[Path, ...],
+    output: Path,
+    explore: str | None,
+    question: str | None,
+    scope: Scope,
+    max_depth: int | None,
+    max_states: int,
+) -> None:
     """Write a page of traces, certificates or a fuzz run.
 
     The page is one file and loads nothing else. Several traces of one case
     can be given, the minimal one first.  With a certificate.json or a fuzz.json come the traces of
     its folder.
+
+    With --explore it is a page to step through a revision, as `step` does at the terminal.  The
+    options of `explore` say in which world.
     """
+    if explore is not None:
+        if files:
+            raise click.UsageError(f"--explore makes a page of its own: leave out {files[0]}")
+        scope = chosen_scope(ctx, scope, question, explore)
+        words = options_on_line(ctx, without=_OF_THE_PAGE)
+        command = shlex.join(["fencepost", "step", "--revision", explore, *words])
+        with stops_reported(explore):
+            made = page_of_exploration(
+                find_revision(explore),
+                scope,
+                properties_for(explore),
+                max_states=max_states,
+                max_depth=max_depth,
+                command=command,
+            )
+        _write(output, made.text)
+        rest = "" if made.is_complete else f", cut off: --max-states {max_states}"
+        click.echo(f"{output}: {plural(made.states, 'state')}{rest}")
+        return
+    if unused := options_on_line(ctx, without={"files", "output"}):
+        raise click.UsageError(f"{unused[0]} is for --explore alone: leave it out")
+    if not files:
+        raise click.UsageError("name a FILE to show, or a revision to --explore")
     documents = [(path, _json(path)) for path in files]
     kinds = {_kind(document): path for path, document in documents}
     if len(kinds) > 1:
@@ -47,9 +115,13 @@ def view_command(*, files: tuple[Path, ...], output: Path) -> None:
     if kind == FUZZ and len(documents) > 1:
         raise click.UsageError("a page shows one run of fuzz; view them one by one")
     text = {CERTIFICATE: _certificates, FUZZ: _fuzz, TRACE: _traces}[kind](documents)
+    _write(output, text)
+    click.echo(f"{output}: {plural(len(documents), kind)}")
+
+
+def _write(output: Path, text: str) -> None:
     make_folder(output.parent, "give -o another file")
     write_text(output, text, "give -o another file")
-    click.echo(f"{output}: {plural(len(documents), kind)}")
 
 
 def _kind(document: Any) -> str:

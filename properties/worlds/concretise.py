@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
+from typing import Self
 
 from msgspec.structs import replace
 
@@ -98,7 +99,7 @@ class Unfolding:
             if client.member_id:
                 self.ids[client.member_id] = client.member_id
 
-    def fork(self) -> Unfolding:
+    def fork(self) -> Self:
         """Return a copy, which goes on by itself."""
         other = copy(self)
         other.clients, other.incarnations = [*self.clients], [*self.incarnations]

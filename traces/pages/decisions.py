@@ -99,11 +99,12 @@ def _table(table: Table) -> dict[str, Any]:
         "name": table.name,
         "features": [feature.name for feature in table.features],
         "checks": len(table.checks),
-        "rules": [_rule(table, rule) for rule in table.rules()],
+        "rules": [rule_json(table, rule) for rule in table.rules()],
     }
 
 
-def _rule(table: Table, rule: Rule) -> dict[str, Any]:
+def rule_json(table: Table, rule: Rule) -> dict[str, Any]:
+    """Return a rule for a page."""
     names = [feature.name for feature in table.features]
     does = [do.value for do in rule.effect] + ([rule.answer.name] if rule.answer else [])
     return {

@@ -11,6 +11,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -38,6 +39,23 @@ SCRIPTS = (
 )
 SITE_STYLES = ("base.css", "certificate.css", "site.css")
 SITE_SCRIPTS = ("site.js", "theme.js")
+
+
+@dataclass(slots=True)
+class Pool:
+    """Things that occur often on a page, each stored once."""
+
+    items: list[Any] = field(default_factory=list)
+    _places: dict[str, int] = field(default_factory=dict)
+
+    def place(self, item: Any) -> int:
+        """Return the index of an item, which is added if it is new."""
+        key = json.dumps(item, ensure_ascii=False)
+        if key not in self._places:
+            self._places[key] = len(self.items)
+            self.items.append(item)
+        return self._places[key]
+
 
 _NAMED = re.compile(r"https://[^\s()]*[^\s().,;:]|\bKAFKA-\d+\b|\bKIP-345\b")
 _ISSUE = "https://issues.apache.org/jira/browse/"
@@ -71,6 +89,14 @@ def plain_page(template: str, title: str, style: str, **values: Any) -> str:
     return _rendered(
         template, title, ("base.css", "certificate.css", style), ("theme.js",), **values
     )
+
+
+def explorer_page(title: str, data: Mapping[str, Any], **values: Any) -> str:
+    """Render the page of an exploration.  `data`: for the script; `values`: for the template."""
+    embedded = Markup(_embedded(data))  # noqa: S704  (no < is left in it)
+    styles = ("base.css", "viewer.css", "explorer.css")
+    scripts = ("dom.js", "explorer.js", "theme.js")
+    return _rendered("explorer.html", title, styles, scripts, data=embedded, **values)
 
 
 def _rendered(

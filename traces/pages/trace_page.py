@@ -19,12 +19,11 @@ which the model gives it.
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from fencepost.model.history.events import Disturbance
@@ -44,7 +43,7 @@ from fencepost.traces.forms.mermaid import to_mermaid
 from fencepost.traces.forms.pytest_form import to_pytest
 from fencepost.traces.pages.decisions import Decisions
 from fencepost.traces.pages.group_fields import ABSENT, changes, deadline, fields, timer_name
-from fencepost.traces.pages.html import page
+from fencepost.traces.pages.html import Pool, page
 from fencepost.traces.pages.lanes import Lanes, lanes
 from fencepost.traces.pages.trace_with_model import Decider, TraceWithModel, match_model
 
@@ -253,25 +252,10 @@ class PageTrace:
     folder: str = ""
 
 
-@dataclass(slots=True)
-class _Pool:
-    """Lists that occur often, each stored once."""
-
-    items: list[Any] = field(default_factory=list)
-    _places: dict[str, int] = field(default_factory=dict)
-
-    def place(self, item: Any) -> int:
-        key = json.dumps(item, ensure_ascii=False)
-        if key not in self._places:
-            self._places[key] = len(self.items)
-            self.items.append(item)
-        return self._places[key]
-
-
 def trace_json(page_trace: PageTrace, decisions: Decisions) -> dict[str, Any]:
     """Return the data of a trace for the page.  `decisions`: of the revision that it names."""
     story, verdict = match_model(page_trace.trace, decisions.revision), page_trace.trace.verdict
-    pool = _Pool()
+    pool = Pool()
     drawn = lanes(story)
     steps = _steps(story, drawn, decisions, pool)
     return {
@@ -333,7 +317,7 @@ def _facts(trace: TraceFile) -> list[tuple[str, str]]:
 
 
 def _steps(
-    story: TraceWithModel, drawn: Lanes, decisions: Decisions, pool: _Pool
+    story: TraceWithModel, drawn: Lanes, decisions: Decisions, pool: Pool
 ) -> list[dict[str, Any]]:
     names, sent_at, answered = story.trace.names, story.sent_at, story.answered_at
     numbers = {request_id: index + 1 for request_id, index in sent_at.items()}

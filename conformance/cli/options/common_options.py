@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
@@ -186,6 +187,20 @@ def folder_option(
     )
 
 
+def options_on_line(context: click.Context, *, without: Collection[str]) -> list[str]:
+    """Return the arguments that the command line has, with their options, but for those names."""
+    words = []
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        is_there = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if is_there and name in context.params and name not in without:
+            option = [parameter.opts[0]] if isinstance(parameter, click.Option) else []
+            value = context.params[name]
+            for each in value if isinstance(value, tuple) else (value,):
+                words += [*option, str(each)]
+    return words
+
+
 def place_option(help_text: str, flag: str, name: str) -> Callable[[Any], Any]:
     """Return an option of a folder to write, a path or a URI."""
     return _writing(click.option(flag, name, required=True, metavar="DIR", help=help_text), name)
@@ -216,12 +231,14 @@ def output_option(
     )
 
 
-def files_argument(name: str, metavar: str, *, folders: bool = False) -> Callable[[Any], Any]:
+def files_argument(
+    name: str, metavar: str, *, folders: bool = False, required: bool = True
+) -> Callable[[Any], Any]:
     """One file or more, that exist; `folders`: or folders."""
     return click.argument(
         name,
         nargs=-1,
-        required=True,
+        required=required,
         metavar=metavar,
         type=click.Path(exists=True, dir_okay=folders, path_type=Path),
     )

@@ -26,6 +26,7 @@ from fencepost.model.coordinator import CONFIG_DEFAULTS
 from fencepost.model.suggestions import nearest
 from fencepost.properties.worlds.scope import (
     ALL_ACTS,
+    CHECK_SCOPES,
     NamedScope,
     Scope,
     ScopeError,
@@ -274,6 +275,25 @@ def bounds_on_line(context: click.Context) -> list[str]:
         for name in ("act", *_BOUNDS)
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
     ]
+
+
+question_option = click.option(
+    "--question",
+    metavar="NAME",
+    help="Begin in this world of `check`.  One of WORLDS in your file, or: "
+    f"{', '.join(named.name for named in CHECK_SCOPES)}.",
+)
+
+
+def chosen_scope(
+    context: click.Context, scope: Scope, question: str | None, revision: str
+) -> Scope:
+    """Return the scope of a question, else the one of the options.  Raises UsageError for both."""
+    if question is None:
+        return scope
+    if bounds := bounds_on_line(context):
+        raise click.UsageError(f"--question has its own {bounds[0]}: leave one of them out")
+    return find_question(question, revision).scope
 
 
 def find_question(name: str, revision: str) -> NamedScope:

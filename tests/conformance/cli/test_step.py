@@ -32,20 +32,19 @@ class Ran:
 Run = Callable[..., Ran]
 
 
-class Script(io.StringIO):
+class Script:
     """Lines of a script; `interrupted`: Ctrl-C comes after them."""
 
-    def __init__(self, text: str, *, interrupted: bool = False) -> None:
-        super().__init__(text)
-        self.interrupted = interrupted
+    def __init__(self, text: str, *, interrupted: bool) -> None:
+        self.text, self.interrupted = text, interrupted
 
-    def __next__(self) -> str:
-        line = self.readline()
-        if line:
-            return line
+    def isatty(self) -> bool:
+        return False
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self.text.splitlines(keepends=True)
         if self.interrupted:
             raise KeyboardInterrupt
-        raise StopIteration
 
 
 class Terminal(io.StringIO):

@@ -160,3 +160,30 @@ def test_a_difference_says_what_each_answers(
     text = page.read_text("utf-8")
     assert '<span class="badge is-index">difference</span>' in text
     assert "kafka-2.4: REBALANCE_IN_PROGRESS; kafka-4: NONE." in text
+
+
+def test_an_exploration_becomes_a_page_to_step_through(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "page.html"
+    small = ("--clients", "1", "--act", "join", "--act", "sync")
+    assert view(capsys, "--explore", "kafka-4", *small, "-o", str(page)) == f"{page}: 4 states"
+    assert "fencepost step --revision kafka-4 --clients 1 --act join --act sync" in page.read_text(
+        "utf-8"
+    )
+    few = ("--question", "removal", "--max-states", "9")
+    said = view(capsys, "--explore", "kafka-4", *few, "-o", str(page))
+    assert said.endswith("states, cut off: --max-states 9")
+    assert "The rest is cut off" in page.read_text("utf-8")
+
+
+def test_options_of_an_exploration_are_for_it_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    to = ("-o", str(tmp_path / "page.html"))
+    assert "--clients is for --explore alone" in refused(capsys, FINDING, "--clients", "2", *to)
+    assert "leave out" in refused(capsys, "--explore", "kafka-4", FINDING, *to)
+    assert "name a FILE to show, or a revision" in refused(capsys, *to)
+    both = ("--question", "zombie", "--clients", "2")
+    assert "has its own --clients" in refused(capsys, "--explore", "kafka-4", *both, *to)
+    assert not (tmp_path / "page.html").exists()

@@ -96,8 +96,8 @@ def test_a_wrong_number_says_what_there_is() -> None:
 def test_what_a_step_violates_is_named_once_and_with_real_ids() -> None:
     walk = stepper(revisions.find("comment-table-1"))
     for kind, client in (("join", 0), ("sync", 0), ("join", 1)):
-        chosen = walk.take(number_of(walk, kind, client))
-    broken = {fault.id: fault for fault in chosen.faults}
+        walk.take(number_of(walk, kind, client))
+    broken = {fault.id: fault for fault in walk.taken[-1].faults}
 
     assert broken["one-client-per-id"].sentence == "clients c1 and c2 were both told the id A-1"
     assert not broken["one-client-per-id"].is_expected

@@ -11,7 +11,11 @@ from importlib.resources import files
 import pytest
 from support.page.pages import TRACE, certificate, certificate_text, finding, finding_page
 
+from fencepost.model.revisions.base import KAFKA_4
+from fencepost.properties.claims.property_registry import PROPERTIES
+from fencepost.properties.worlds.scope import Scope
 from fencepost.traces import pages as page_room
+from fencepost.traces.pages.explorer_page import page_of_exploration
 from fencepost.traces.pages.html import page
 from fencepost.traces.report.certificate_page import certificate_page
 
@@ -51,7 +55,15 @@ def hashed(text: str) -> str:
     return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
-PAGES = {"trace": lambda: finding_page("parked-sync"), "certificate": certificate_text}
+def explorer_text() -> str:
+    return page_of_exploration(KAFKA_4, Scope(clients=1), PROPERTIES.values()).text
+
+
+PAGES = {
+    "trace": lambda: finding_page("parked-sync"),
+    "certificate": certificate_text,
+    "explorer": explorer_text,
+}
 
 
 @pytest.mark.parametrize("kind", PAGES)
