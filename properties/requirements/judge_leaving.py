@@ -250,7 +250,7 @@ def _no_commits_after_removal(evidence: Evidence) -> Iterator[Verdict]:
         for call in evidence.of(run, COMMIT, since=since, until=until):
             if call.request is None:
                 continue
-            if (not call.member_id and call.instance is None) or call.generation < 0:
+            if call.generation < 0:  # with a generation it is refused, whoever sends it
                 yield violated(
                     "commits as nobody's member",
                     f"{run.name} had been removed, and committed with "
@@ -748,7 +748,8 @@ REQUIREMENTS = (
         "not be fenced.",
         "KIP-345, Join Group Logic Change, on OffsetCommit",
         provoked="an administrator removes the member while it reads records",
-        judged="no OffsetCommit without member id and generation is sent until it is back",
+        judged="no OffsetCommit without a generation is sent until it is back; one with an empty member "
+        "id and a generation is refused",
         judge=_no_commits_after_removal,
         unseen="no member was removed",
     ),

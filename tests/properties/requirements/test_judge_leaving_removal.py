@@ -84,6 +84,13 @@ def test_what_is_right_holds_and_what_is_wrong_is_seen(
     assert_told_apart(name, evidence(right), evidence(wrong), observed)
 
 
+def test_a_commit_that_names_a_generation_is_refused_so_it_is_not_nobodys() -> None:
+    """librdkafka 2.12 forgets its member id first, and keeps the generation for a moment."""
+    late = commit(A, 250, "", instance=None, error=Code.UNKNOWN_MEMBER_ID)
+    found = evidence(STABLE, removed(), late, BACK)
+    assert judge("CLIENT-REMOVED-NO-COMMITS", found).outcome is Outcome.PASS
+
+
 @pytest.mark.parametrize("name", sorted({name for name, *_ in BY_OBLIGATION}))
 def test_nothing_is_said_where_nobody_was_removed(name: str) -> None:
     refused = removed(outcome="UNKNOWN_MEMBER_ID")

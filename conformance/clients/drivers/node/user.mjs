@@ -66,6 +66,10 @@ export class User {
     throw new Unsupported('it can ask for other topics, not for none')
   }
 
+  async commitInTransaction () {
+    throw new Unsupported('the driver makes no transactions')
+  }
+
   async obey (command) {
     const begun = performance.now()
     const done = { id: command.id, ok: true }
@@ -75,6 +79,7 @@ export class User {
       case 'stop-polling': this.stopPolling(); break
       case 'poll-on': await this.pollOn(); break
       case 'commit': await this.commit(); break
+      case 'commit-in-transaction': await this.commitInTransaction(); break
       case 'subscribe': await this.subscribe(command.topics); break
       case 'unsubscribe': await this.unsubscribe(); break
       case 'close':

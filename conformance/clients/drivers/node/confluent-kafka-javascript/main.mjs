@@ -8,6 +8,7 @@ const { Kafka, ErrorCodes } = confluent.KafkaJS
 
 class ConfluentUser extends User {
   async start (command) {
+    this.started = command
     const config = {
       'bootstrap.servers': command.bootstrap,
       'group.id': command.group,
@@ -57,9 +58,43 @@ class ConfluentUser extends User {
   }
 
   async commit () {
-    const offsets = [...this.last.values()]
+    await this.consumer.commitOffsets(this.#positions())
+  }
+
+  #positions () {
+    return [...this.last.values()]
       .map(one => ({ ...one, offset: (BigInt(one.offset) + 1n).toString() }))
-    await this.consumer.commitOffsets(offsets)
+  }
+
+  /** Sends the positions to a transaction of a producer, and commits it. */
+  async commitInTransaction () {
+    const { bootstrap, group, client_id: clientId } = this.started
+    const producer = new Kafka().producer({
+      'bootstrap.servers': bootstrap,
+      'client.id': clientId,
+      'transactional.id': `${group}-${clientId}`,
+      kafkaJS: { logger: this.#logger() }
+    })
+    await producer.connect()
+    try {
+      const transaction = await producer.transaction()
+      const topics = new Map()
+      for (const { topic, partition, offset } of this.#positions()) {
+        topics.set(topic, [...topics.get(topic) ?? [], { partition, offset }])
+      }
+      try {
+        await transaction.sendOffsets({
+          consumer: this.consumer,
+          topics: [...topics].map(([topic, partitions]) => ({ topic, partitions }))
+        })
+        await transaction.commit()
+      } catch (error) {
+        if (error.abortable) await transaction.abort()
+        throw error
+      }
+    } finally {
+      await producer.disconnect()
+    }
   }
 
   async subscribe (topics) {
@@ -84,6 +119,6 @@ class ConfluentUser extends User {
 drive({
   client: 'confluent-kafka-javascript',
   version: `${version}, librdkafka ${confluent.librdkafkaVersion}`,
-  features: ['static', 'cooperative', 'auto-commit', 'manual-commit', 'pause', 'seek', 'next-generation'],
+  features: ['static', 'cooperative', 'auto-commit', 'manual-commit', 'pause', 'seek', 'next-generation', 'transactions'],
   assignors: ['range', 'roundrobin', 'cooperative-sticky']
 }, ConfluentUser)

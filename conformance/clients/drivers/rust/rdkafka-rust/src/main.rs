@@ -12,11 +12,13 @@ use rdkafka::config::{ClientConfig, RDKafkaLogLevel};
 use rdkafka::consumer::{BaseConsumer, CommitMode, Consumer, ConsumerContext, Rebalance};
 use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
 use rdkafka::message::Message;
-use rdkafka::topic_partition_list::TopicPartitionList;
+use rdkafka::producer::{BaseProducer, Producer};
+use rdkafka::topic_partition_list::{Offset, TopicPartitionList};
 use rdkafka::util::get_rdkafka_version;
 use serde_json::{json, Value};
 
 const POLL: Duration = Duration::from_millis(100);
+const TRANSACTION: Duration = Duration::from_secs(5);
 const ASSIGNORS: [&str; 3] = ["range", "roundrobin", "cooperative-sticky"];
 
 fn say(object: &Value) {
@@ -174,9 +176,39 @@ fn poll(user: &User, consumer: &BaseConsumer<User>) -> bool {
     }
 }
 
+/// Sends the positions to a transaction of a producer, and commits it.
+fn commit_in_transaction(consumer: &BaseConsumer<User>, started: &Value) -> KafkaResult<()> {
+    let mut config = ClientConfig::new();
+    let id = format!("{}-{}", text(&started["group"]), text(&started["client_id"]));
+    config.set("bootstrap.servers", text(&started["bootstrap"]));
+    config.set("client.id", text(&started["client_id"]));
+    config.set("transactional.id", id);
+    let producer: BaseProducer = config.create()?;
+    producer.init_transactions(TRANSACTION)?;
+    producer.begin_transaction()?;
+    let result = send_positions(consumer, &producer)
+        .and_then(|()| producer.commit_transaction(TRANSACTION));
+    if matches!(&result, Err(KafkaError::Transaction(error)) if error.txn_requires_abort()) {
+        let _ = producer.abort_transaction(TRANSACTION); // the first error is the one that counts
+    }
+    result
+}
+
+fn send_positions(consumer: &BaseConsumer<User>, producer: &BaseProducer) -> KafkaResult<()> {
+    let mut read = TopicPartitionList::new();
+    for one in consumer.position()?.elements() {
+        if let Offset::Offset(_) = one.offset() {
+            read.add_partition_offset(one.topic(), one.partition(), one.offset())?;
+        }
+    }
+    let metadata = consumer.group_metadata().expect("it is a consumer of a group");
+    producer.send_offsets_to_transaction(&read, &metadata, TRANSACTION)
+}
+
 /// Carries out the commands of one consumer, one at a time, until it is closed.
 fn serve(user: User, commands: Receiver<Value>) {
     let mut held: Option<BaseConsumer<User>> = None;
+    let mut started = Value::Null;
     let mut polls = false;
     loop {
         let command = match &held {
@@ -201,6 +233,7 @@ fn serve(user: User, commands: Receiver<Value>) {
                 .and_then(|made: BaseConsumer<User>| {
                     subscribe(&made, &command)?;
                     held = Some(made);
+                    started = command.clone();
                     polls = true;
                     Ok(())
                 }),
@@ -217,6 +250,9 @@ fn serve(user: User, commands: Receiver<Value>) {
                 Ok(())
             }
             ("commit", Some(consumer)) => consumer.commit_consumer_state(CommitMode::Sync),
+            ("commit-in-transaction", Some(consumer)) => {
+                commit_in_transaction(consumer, &started)
+            }
             ("subscribe", Some(consumer)) => subscribe(consumer, &command),
             ("unsubscribe", Some(consumer)) => {
                 consumer.unsubscribe();
@@ -253,7 +289,7 @@ fn introduction(command: &Value) -> Value {
         "language": "rust",
         "features": [
             "static", "cooperative", "auto-commit", "manual-commit", "pause", "seek",
-            "next-generation",
+            "next-generation", "transactions",
         ],
         "assignors": ASSIGNORS,
     })
