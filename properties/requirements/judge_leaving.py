@@ -748,8 +748,8 @@ REQUIREMENTS = (
         "not be fenced.",
         "KIP-345, Join Group Logic Change, on OffsetCommit",
         provoked="an administrator removes the member while it reads records",
-        judged="no OffsetCommit without a generation is sent until it is back; one with an empty member "
-        "id and a generation is refused",
+        judged="no OffsetCommit without a generation is sent until it is back; one with an empty "
+        "member id and a generation is refused",
         judge=_no_commits_after_removal,
         unseen="no member was removed",
     ),
