@@ -7,9 +7,8 @@ printed with its world and the shortest run to the failure.
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +19,6 @@ from rich.text import Text
 from fencepost.conformance.cli.cli import exit_codes
 from fencepost.conformance.cli.options.common_options import (
     JOB_COUNT,
-    MINUTES,
-    REVISION,
     Whole,
     console,
     echo_json,
@@ -31,45 +28,36 @@ from fencepost.conformance.cli.options.common_options import (
     revision_option,
     strict_option,
 )
-from fencepost.conformance.cli.options.log_options import find_question, scope_options
+from fencepost.conformance.cli.options.log_options import scope_options
 from fencepost.conformance.targets.own_revision import (
-    own_parts,
     promises_for,
     properties_for,
     stops_reported,
 )
 from fencepost.conformance.targets.target_registry import find_revision
-from fencepost.model.history.words import plural
 from fencepost.model.revision import Revision
-from fencepost.model.revisions.revisions import is_shipped, lineage, shipped_base
+from fencepost.model.revisions.revisions import lineage
 from fencepost.properties.checking.checking import (
     VIOLATED,
-    CheckBudget,
-    Checked,
     PropertyStatus,
-    acts_of_none,
-    check_promises,
-    check_revision,
     expected_finding,
     has_all_explored,
     is_explored,
     size_beyond_reach,
     stops_of,
+    unfinished_verdict,
     with_stops,
 )
 from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, is_quiet
 from fencepost.properties.checking.liveness import Promise
-from fencepost.properties.checking.row_properties import uncovered_rows
 from fencepost.properties.claims.property_classes import headline
-from fencepost.properties.claims.property_registry import PROPERTIES, find_property
+from fencepost.properties.claims.property_registry import find_property
 from fencepost.properties.claims.world_properties import DECIDED
 from fencepost.properties.explorer.exploration import SUFFIXES, Exploration, Progress, graph_text
 from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.logic.logic import Engine, Property, PropertyClass
 from fencepost.properties.worlds.concretise import Run, unfold
 from fencepost.properties.worlds.scope import (
-    CHECK_SCOPES,
-    PROMISE_SCOPES,
     NamedScope,
     Scope,
 )
@@ -151,13 +139,14 @@ def explored_in(
         finding = PropertyStatus.BROKEN
         if name.startswith(EXCUSED):
             finding = expected_finding(property_, revision, run)
-        failures.append(_failure(property_, finding, violation.sentence, run, worlds))
+        failures.append(failure_of(property_, finding, violation.sentence, run, worlds))
     return Explored(revision, scope, jobs, worlds, exploration, properties, tuple(failures))
 
 
-def _failure(
+def failure_of(
     property_: Property, finding: PropertyStatus, sentence: str, run: Run, worlds: Worlds
 ) -> Failure:
+    """Return the failure of a property with its run."""
     why = [f"  because: {property_.meaning}"] if property_.formula is None else []
     names = lineage(worlds.revision)
     known = next((name for name in names if name in property_.expected), None)
@@ -165,54 +154,14 @@ def _failure(
         why.append(f"  {known}, which this is made from, fails: {property_.expected[known]}")
     elif known is not None:
         why.append(f"  here: {property_.expected[known]}")
-    about = (f"  {sentence}", *_harm(property_), *why, f"  source: {property_.source}")
+    about = (f"  {sentence}", *harm_line(property_), *why, f"  source: {property_.source}")
     lines = tuple(run_lines(worlds, run))
     return Failure(property_, finding, sentence, about, lines, run, worlds)
 
 
-def _harm(claim: Property | Promise) -> tuple[str, ...]:
+def harm_line(claim: Property | Promise) -> tuple[str, ...]:
     """Return the line with the class of a property, and why its violation is bad."""
     return (f"  {claim.property_class.value}: {claim.harm}",) if claim.harm else ()
-
-
-def failures_of_check(checked: Checked) -> tuple[Failure, ...]:
-    """Return the failures of a check, violations first, then expected ones."""
-    failures = []
-    for result in checked.results:
-        property_ = result.property
-        if result.run is not None and result.worlds is not None and result.violation is not None:
-            sentence = result.violation.sentence
-            failures.append(
-                _failure(property_, result.finding, sentence, result.run, result.worlds)
-            )
-        elif result.finding is PropertyStatus.UNTESTED:
-            sentence = "in none of these worlds was there a case that it speaks of"
-            failures.append(Failure(property_, result.finding, sentence, (f"  {sentence}",)))
-    for kept in checked.promises:
-        if kept.why:
-            failures.append(Failure(kept.promise, kept.finding, kept.why, (f"  {kept.why}",)))
-        if kept.run is not None and kept.worlds is not None:
-            lines = list(run_lines(kept.worlds, kept.run))
-            lines.insert(len(lines) - kept.round, "  and from here on, again and again:")
-            sentence = f"it does not happen that: {kept.promise.meaning}"
-            excuse = kept.promise.expected
-            known = next((name for name in lineage(checked.revision) if name in excuse), None)
-            why = () if known is None else (f"  here: {excuse[known]}",)
-            run = (tuple(lines), kept.run, kept.worlds, kept.round)
-            about = (f"  {sentence}", *_harm(kept.promise), *why)
-            failures.append(Failure(kept.promise, kept.finding, sentence, about, *run))
-    order = [
-        PropertyStatus.BROKEN,
-        PropertyStatus.BY_DRAFT,
-        PropertyStatus.UNTESTED,
-        PropertyStatus.EXPECTED,
-    ]
-    classes = list(PropertyClass)
-
-    def place(failure: Failure) -> tuple[int, int]:
-        return order.index(failure.finding), classes.index(failure.claim.property_class)
-
-    return tuple(sorted(failures, key=place))
 
 
 def exploration_json(explored: Explored) -> dict[str, Any]:
@@ -244,7 +193,7 @@ def exploration_json(explored: Explored) -> dict[str, Any]:
         "peak_mib": exploration.peak_bytes >> 20,
         "beyond_reach": size_beyond_reach(explored.revision, [explored.scope]),
         "verdict": _verdict(explored),
-        "is_safe": not any(_is_unsafe(failure) for failure in explored.failures),
+        "is_safe": not (exploration.full or any(map(_is_unsafe, explored.failures))),
         "properties": findings,
         "classes": {p.id: p.property_class.value for p in explored.properties},
         "violations": [failure_json(failure) for failure in explored.failures],
@@ -256,45 +205,12 @@ def _is_unsafe(failure: Failure) -> bool:
 
 
 def _verdict(explored: Explored) -> str:
-    """Return the headline of an exploration, "" where nothing is violated."""
+    """Return the headline of an exploration, "" where it is finished and nothing is violated."""
     wrong = [(f.id, f.claim.property_class) for f in explored.failures if f.finding in VIOLATED]
+    if explored.exploration.full:
+        return unfinished_verdict(wrong, explored.exploration.states)
     is_whole = has_all_explored({p.id for p in explored.properties}, explored.revision)
     return headline(wrong, safe="safe within these bounds" if is_whole else "") if wrong else ""
-
-
-def check_json(checked: Checked, failures: Iterable[Failure]) -> dict[str, Any]:
-    """Return the worlds explored, a finding for each property, the violations with their runs."""
-    scopes = [question.scope for question, _ in checked.explored]
-    return {
-        "revision": checked.revision.name,
-        "finished": checked.is_finished,
-        "states": checked.states,
-        "holds": checked.holds,
-        "is_safe": checked.is_safe,
-        "verdict": checked.verdict(),
-        "worlds": [
-            {
-                "name": question.name,
-                "about": question.about,
-                "scope": scope_json(question.scope),
-                "states": exploration.states,
-                "transitions": exploration.transitions,
-                "complete": exploration.complete,
-                "stuck": exploration.stuck,
-            }
-            for question, exploration in checked.explored
-        ],
-        "acts_of_none": list(acts_of_none(scopes)),
-        "beyond_reach": size_beyond_reach(checked.revision, scopes) if scopes else "",
-        "properties": {r.property.id: r.finding.value for r in checked.results},
-        "not_tested": list(checked.untried),
-        "not_covered": [row for row, hidden in checked.uncovered.items() if not hidden],
-        "not_told": {row: hidden for row, hidden in checked.uncovered.items() if hidden},
-        "promises": {k.promise.id: k.finding.value for k in checked.promises},
-        "classes": {name: weight.value for name, weight in checked.classes().items()},
-        "only_elsewhere": only_elsewhere(),
-        "violations": [failure_json(failure) for failure in failures],
-    }
 
 
 def failure_json(failure: Failure) -> dict[str, Any]:
@@ -381,10 +297,10 @@ def _act_label(act: Act) -> str:
 
 EXIT_VIOLATED = 1
 EXIT_UNFINISHED = 2
-_UNFINISHED_ENDS = "a limit ended it, and nothing was violated until then"
+UNFINISHED_ENDS = "a limit ended it, and nothing was violated until then"
 _TELL_S = 10.0
 """Seconds between two lines about the progress, where stderr is no terminal."""
-_WRONG_ENDS = "a safety property (--strict: any) is violated, or never put to the test"
+WRONG_ENDS = "a safety property (--strict: any) is violated, or never put to the test"
 jobs_option = click.option(
     "--jobs",
     type=JOB_COUNT,
@@ -397,9 +313,6 @@ property_option = click.option(
 )
 max_states_option = click.option(
     "--max-states", type=Whole(1), metavar="N", help="The most states of a world."
-)
-minutes_option = click.option(
-    "--minutes", type=MINUTES, help="Explore no longer, and say what was explored."
 )
 traces_option = report_option("Write the traces there.")
 
@@ -424,7 +337,10 @@ def chosen(ids: tuple[str, ...], revision: str) -> tuple[Property, ...]:
     return properties
 
 
-@click.command("explore", epilog=exit_codes("it is safe: each safety property holds", _WRONG_ENDS))
+@click.command(
+    "explore",
+    epilog=exit_codes("it is safe: each safety property holds", WRONG_ENDS, UNFINISHED_ENDS),
+)
 @revision_option
 @scope_options(Scope(clients=2, members=2))
 @max_states_option
@@ -479,8 +395,11 @@ def explore_command(
         _print_exploration(console(), exploration_json(explored), explored.failures)
     unmet = ids and "not reached" in exploration_json(explored)["properties"].values()
     wrong = [failure for failure in explored.failures if failure.finding in VIOLATED]
-    if unmet or any(strict or _is_unsafe(failure) for failure in wrong):
+    is_full = explored.exploration.full
+    if (unmet and not is_full) or any(strict or _is_unsafe(failure) for failure in wrong):
         ctx.exit(EXIT_VIOLATED)
+    if is_full:
+        ctx.exit(EXIT_UNFINISHED)
 
 
 class ProgressTeller:
@@ -550,10 +469,10 @@ def _print_exploration(
         screen.print(Text(f"not reached within these bounds: {', '.join(unmet)}"))
     if blind := document["beyond_reach"]:
         screen.print(Text(f"not tried: {blind}"))
-    _print_failures(screen, failures)
+    print_failures(screen, failures)
 
 
-def _print_failures(
+def print_failures(
     screen: Console, failures: tuple[Failure, ...], *, expected: bool = True
 ) -> None:
     """Print the failures, each run once; `expected`: also the runs of expected failures."""
@@ -573,210 +492,3 @@ def _print_failures(
         printed.setdefault(failure.steps, failure.id)
         for line in failure.steps:
             screen.print(Text(line), soft_wrap=True)
-
-
-@click.command(
-    "check",
-    epilog=exit_codes("it is safe: each safety property holds", _WRONG_ENDS, _UNFINISHED_ENDS),
-)
-@click.argument("revision", type=REVISION, metavar="REVISION")
-@jobs_option
-@property_option
-@click.option(
-    "--question",
-    "questions",
-    multiple=True,
-    metavar="NAME",
-    help="Only this world (may be repeated).  Liveness is then not checked.  One of WORLDS in your "
-    f"file, or: {', '.join(question.name for question in CHECK_SCOPES)}.",
-)
-@max_states_option
-@minutes_option
-@traces_option
-@strict_option
-@json_option
-@click.pass_context
-def check_command(
-    ctx: click.Context,
-    revision: str,
-    jobs: int,
-    ids: tuple[str, ...],
-    questions: tuple[str, ...],
-    max_states: int | None,
-    minutes: float | None,
-    report: Path | None,
-    *,
-    strict: bool,
-    as_json: bool,
-) -> None:
-    """Check a revision in a few small worlds.
-
-    REVISION is a name, or FILE.py:NAME.  Each world is explored exhaustively, unless a limit ends
-    it.  Rows of the table that no property speaks of are listed: nothing is known of them.
-    """
-    teller = ProgressTeller()
-    limits = (max_states, None if minutes is None else minutes * 60)
-    with stops_reported(revision):
-        scopes = tuple(find_question(name, revision) for name in questions)
-        checked = _checked(revision, ids, scopes, jobs, limits, teller)
-    teller.end()
-    failures = failures_of_check(checked)
-    if report is not None:
-        write_traces(failures, report)
-    if as_json:
-        echo_json(check_json(checked, failures))
-    else:
-        _print_check(console(), checked, failures, in_full=bool(ids or questions))
-    unmet = ids and checked.is_finished and PropertyStatus.UNTESTED in checked.findings()
-    if unmet or checked.fails(strict=strict):
-        ctx.exit(EXIT_VIOLATED)
-    if not checked.is_finished:
-        ctx.exit(EXIT_UNFINISHED)
-
-
-def _checked(
-    name: str,
-    ids: tuple[str, ...],
-    questions: tuple[NamedScope, ...],
-    jobs: int,
-    limits: tuple[int | None, float | None],
-    teller: ProgressTeller,
-) -> Checked:
-    """Check a revision.  `limits`: the most states of a world, and the seconds of all."""
-    revision = find_revision(name)
-    known = promises_for(name)
-    promises = tuple(known[i] for i in ids if i in known)
-    if promises and questions:
-        raise click.UsageError(f"{promises[0].id} has worlds of its own: leave out --question")
-    names = tuple(i for i in ids if i not in known)
-    own = own_parts(name)
-    scopes = () if promises and not names else questions or (*CHECK_SCOPES, *own.worlds)
-    endless = (*PROMISE_SCOPES, *(named for named in own.worlds if "tick" in named.scope.acts))
-    later = 0 if questions or (ids and not promises) else len(endless)
-    budget = CheckBudget(*limits, scopes=len(scopes) + later)
-    checked = check_revision(
-        revision,
-        chosen(names, name) if scopes else (),
-        questions=scopes,
-        jobs=jobs,
-        progress=teller.tell_of,
-        budget=budget,
-    )
-    if promises:
-        return replace(checked, promises=check_promises(revision, promises, endless, budget))
-    if ids:
-        return checked
-    if questions or not checked.is_finished:
-        met = tuple(r for r in checked.results if r.finding is not PropertyStatus.UNTESTED)
-        untried = tuple(r.property.id for r in checked.results if r not in met)
-        checked = replace(checked, results=met, untried=untried)
-    if questions:
-        return checked
-    teller.say("endless runs")
-    kept = check_promises(revision, tuple(known.values()), endless, budget)
-    checked = replace(checked, promises=kept)
-    if budget.is_over():
-        return checked
-    fails = set(PropertyStatus) - {PropertyStatus.HOLDS, PropertyStatus.UNTESTED}
-    broken = {r.property.id for r in checked.results if r.finding in fails}
-    broken |= {kept.promise.id for kept in checked.promises if kept.finding in fails}
-    rows = uncovered_rows(
-        revision,
-        broken,
-        lambda row: teller.say(f"whether {row} is covered"),
-        properties=own.properties,
-        worlds=own.worlds,
-    )
-    return replace(checked, uncovered=rows)
-
-
-def _print_check(
-    screen: Console, checked: Checked, failures: tuple[Failure, ...], *, in_full: bool
-) -> None:
-    """Print the results; `in_full`: with each world, and the runs of expected failures."""
-    sizes = [f"{question.name} ({_size(explored)})" for question, explored in checked.explored]
-    if in_full:
-        for question, exploration in checked.explored:
-            size = _size(exploration, "states", "all of them")
-            screen.print(Text(f"{question.name}: {question.about}: {size}"))
-    else:
-        every = "all states" if checked.is_finished else "states"
-        screen.print(Text(f"{every} of {len(sizes)} worlds: {', '.join(sizes)}"))
-    counts = Counter(checked.findings())
-    counts_text = ", ".join(
-        f"{counts[finding]} {finding.value}" for finding in PropertyStatus if finding in counts
-    )
-    verdict = checked.verdict()
-    screen.print(
-        Text(f"{checked.revision.name}: {verdict} ({counts_text})", style="bold"), soft_wrap=True
-    )
-    scopes = [question.scope for question, _ in checked.explored]
-    if scopes and (undone := acts_of_none(scopes)):
-        screen.print(Text(f"in none of these worlds: {', '.join(undone)}"))
-    if checked.untried:
-        names = ", ".join(checked.untried)
-        screen.print(Text(f"never put to the test here: {names}"), soft_wrap=True)
-    if scopes and (blind := size_beyond_reach(checked.revision, scopes)):
-        screen.print(Text(f"not tried: {blind}"))
-    if checked.uncovered:
-        _print_uncovered(screen, checked)
-    if not in_full:
-        _print_elsewhere(screen, checked)
-    _print_failures(screen, failures, expected=in_full)
-    if not in_full and any(finding.finding is PropertyStatus.EXPECTED for finding in failures):
-        screen.print(Text("\nThe run of an expected violation is shown with --property ID."))
-
-
-def _print_elsewhere(screen: Console, checked: Checked) -> None:
-    """Print what other engines see, and this one doesn't."""
-    elsewhere = only_elsewhere()
-    name = checked.revision.name
-    proved, answers = len(elsewhere["proof"]), len(elsewhere["answers"])
-    any_size = f"it proves {proved} of these properties, and that each event is decided once"
-    screen.print(
-        Text(f"only `fencepost prove --revision {name}` sees groups of any size: {any_size}"),
-        soft_wrap=True,
-    )
-    screen.print(
-        Text(f"only runs with a target see {answers} properties of answers alone"), soft_wrap=True
-    )
-
-
-def only_elsewhere() -> dict[str, list[str]]:
-    """Return by engine the properties of which it sees what exploration doesn't.
-
-    Proofs hold for groups of any size; histories of answers are of a target.
-    """
-    known = PROPERTIES.values()
-    return {
-        Engine.PROOF.value: [p.id for p in known if Engine.PROOF in p.engines],
-        Engine.ANSWERS.value: [p.id for p in known if not is_explored(p)],
-    }
-
-
-def _size(exploration: Exploration[World, Act], unit: str = "", whole: str = "") -> str:
-    """Return the number of states, and how far the exploration came."""
-    states = f"{exploration.states:,} {unit}".rstrip()
-    stops = f"the machine stops in {exploration.stuck:,}" if exploration.stuck else ""
-    end = "not finished" if exploration.cut else "" if stops else whole
-    return ", ".join(filter(None, (states, end, stops)))
-
-
-def _print_uncovered(screen: Console, checked: Checked) -> None:
-    """Print the rows that nothing speaks of; of a user's own revision those that are its own."""
-    rules = [row for row, hidden in checked.uncovered.items() if not hidden]
-    count = plural(len(rules), "row")
-    that = "" if checked.holds else " that holds"
-    if not is_shipped(checked.revision):
-        theirs = {id(rule) for _, rule in shipped_base(checked.revision).rules()}
-        own = {rule.id for _, rule in checked.revision.rules() if id(rule) not in theirs}
-        rest = [rule for rule in rules if rule not in own]
-        rules = [rule for rule in rules if rule in own]
-        if rest:
-            base = shipped_base(checked.revision).name
-            rules.append(f"{'and ' if rules else ''}{len(rest)} that are {base}'s (--json)")
-    if rules:
-        screen.print(Text(f"not covered by any property{that} ({count}): {', '.join(rules)}"))
-    for broken in dict.fromkeys(filter(None, checked.uncovered.values())):
-        there = ", ".join(row for row, hidden in checked.uncovered.items() if hidden == broken)
-        screen.print(Text(f"can't tell whether covered, because {broken} is violated: {there}"))

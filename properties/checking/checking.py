@@ -19,10 +19,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import partial
-from typing import get_args
+from typing import NamedTuple, TypeVar, get_args
 
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.revisions import is_release, is_shipped, lineage
@@ -35,6 +35,7 @@ from fencepost.properties.claims.world_properties import DECIDED
 from fencepost.properties.explorer.exploration import Exploration, FailedCheck, Progress
 from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.logic.logic import Engine, Property, PropertyClass
+from fencepost.properties.workers.processes import Tell, run_forked
 from fencepost.properties.worlds.concretise import Run, unfold
 from fencepost.properties.worlds.scope import (
     CHECK_SCOPES,
@@ -44,6 +45,8 @@ from fencepost.properties.worlds.scope import (
     Scope,
 )
 from fencepost.properties.worlds.world import Act, World, Worlds
+
+_Result = TypeVar("_Result")
 
 
 class PropertyStatus(Enum):
@@ -65,22 +68,28 @@ MACHINE_STOPS = (TableError, AssertionError)
 class CheckBudget:
     """The limits of a check: the most states of each scope, and the seconds of all together.
 
-    None: no limit.  `scopes`: the number of scopes, of which each gets its part of the time.
+    None: no limit.  `scopes`: the number of scopes, of which each gets its part of the time; `jobs`
+    of them are explored at once.
     """
 
     def __init__(
-        self, max_states: int | None = None, seconds: float | None = None, scopes: int = 1
+        self,
+        max_states: int | None = None,
+        seconds: float | None = None,
+        scopes: int = 1,
+        jobs: int = 1,
     ) -> None:
         self.max_states = max_states
         self._end = None if seconds is None else time.monotonic() + seconds
         self._scopes = scopes
+        self._jobs = jobs
 
     def next_seconds(self) -> float | None:
         """Return the seconds of the next scope: an equal part of what is left."""
         if self._end is None:
             return None
         left = max(self._end - time.monotonic(), 0)
-        part = left / max(self._scopes, 1)
+        part = left / max(self._scopes / self._jobs, 1)
         self._scopes -= 1
         return part
 
@@ -124,7 +133,7 @@ class Checked:
 
     `untried`: the properties that some worlds alone never test, and that nobody asked for by name.
     `uncovered`: the rows that no property speaks of, if that was asked; for each the violated
-    property that hides the answer, or "".
+    property that hides the answer, or "".  `untried_rows`: those for which no time was left.
     """
 
     revision: Revision
@@ -133,6 +142,7 @@ class Checked:
     promises: tuple[CheckedPromise, ...] = ()
     untried: tuple[str, ...] = ()
     uncovered: Mapping[str, str] = field(default_factory=dict)
+    untried_rows: tuple[str, ...] = ()
 
     def findings(self) -> tuple[PropertyStatus, ...]:
         """Statuses of all properties, then of all promises."""
@@ -142,7 +152,7 @@ class Checked:
     def is_finished(self) -> bool:
         """True if no limit ended it before everything in reach was explored."""
         whole = not any(exploration.cut for _, exploration in self.explored)
-        return whole and not any(kept.cut for kept in self.promises)
+        return whole and not any(kept.cut for kept in self.promises) and not self.untried_rows
 
     @property
     def states(self) -> int:
@@ -173,9 +183,7 @@ class Checked:
         It speaks of safety only where every property was looked at, and of some worlds as such.
         """
         if not self.is_finished:
-            if wrong := headline(self._failing(VIOLATED), safe=""):
-                return f"{wrong}; not finished, {self.states:,} states explored"
-            return f"nothing violated in the {self.states:,} states explored; not finished"
+            return unfinished_verdict(self._failing(VIOLATED), self.states)
         if self.holds:
             return "every property holds, or fails as is known of it"
         untested = self._failing({PropertyStatus.UNTESTED})
@@ -206,6 +214,13 @@ class Checked:
         return [(claim.id, claim.property_class) for claim, finding in both if finding in findings]
 
 
+def unfinished_verdict(wrong: Sequence[tuple[str, PropertyClass]], states: int) -> str:
+    """Return the headline where a limit ended the search; `wrong`: what was violated until then."""
+    if wrong:
+        return f"{headline(wrong, safe='')}; not finished, {states:,} states explored"
+    return f"nothing violated in the {states:,} states explored; not finished"
+
+
 def is_explored(claim: Property) -> bool:
     """Return True if exploration checks a property."""
     return Engine.EXPLORATION in claim.engines
@@ -228,26 +243,38 @@ def check_revision(
     """Check every property that exploration checks, in each scope.
 
     `questions`: the scopes, CHECK_SCOPES by default.  `budget`: the limits, by default none.
+    `jobs`: processes; each explores a scope of its own, or all of them the only one.
     """
     budget = CheckBudget() if budget is None else budget
     mine = [adapted(claim, revision) for claim in properties if is_explored(claim)]
     is_included = DECIDED in mine
     judging = Evaluator(with_stops(mine, revision), revision)
+
+    def explored_within(
+        seconds: float | None, question: NamedScope, tell: Tell
+    ) -> Exploration[World, Act]:
+        worlds = Worlds(revision, question.scope, judging.judge)
+        return explore(
+            worlds,
+            judging.checks(worlds),
+            jobs=1 if len(questions) > 1 else jobs,
+            quiet=is_quiet,
+            progress=lambda done: tell((question, done)),
+            max_states=budget.max_states,
+            seconds=seconds,
+            stops=stops_of(revision),
+        )
+
+    def report(told: tuple[NamedScope, Progress]) -> None:
+        if progress is not None:
+            progress(*told)
+
+    explorations = _side_by_side(explored_within, questions, jobs, budget, report)
     explored = []
     shortest: dict[str, tuple[NamedScope, Worlds, FailedCheck[World, Act]]] = {}
     reached: set[str] = set()
-    for question in questions:
+    for question, exploration in zip(questions, explorations, strict=True):
         worlds = Worlds(revision, question.scope, judging.judge)
-        exploration = explore(
-            worlds,
-            judging.checks(worlds),
-            jobs=jobs,
-            quiet=is_quiet,
-            progress=None if progress is None else partial(progress, question),
-            max_states=budget.max_states,
-            seconds=budget.next_seconds(),
-            stops=stops_of(revision),
-        )
         explored.append((question, exploration))
         reached |= set(exploration.witnesses)
         for name, violation in exploration.violations.items():
@@ -258,6 +285,34 @@ def check_revision(
         mine.append(DECIDED)
     results = tuple(_result(claim, shortest, reached) for claim in mine)
     return Checked(revision, tuple(explored), results)
+
+
+def _side_by_side(
+    work: Callable[[float | None, NamedScope, Tell], _Result],
+    scopes: Sequence[NamedScope],
+    jobs: int,
+    budget: CheckBudget,
+    tell: Tell,
+) -> list[_Result]:
+    """Explore scopes, each in a process; return the results in the order of the scopes.
+
+    With several processes those that take longest begin first, as far as a scope shows it.
+    """
+    jobs = min(jobs, len(scopes)) or 1
+    order = list(range(len(scopes)))
+    if jobs > 1:
+        order.sort(key=lambda place: -_size_guess(scopes[place].scope))
+    tasks = (partial(work, budget.next_seconds(), scopes[place]) for place in order)
+    results = run_forked(tasks, jobs, tell)
+    by_place = dict(zip(order, results, strict=True))
+    return [by_place[place] for place in range(len(scopes))]
+
+
+def _size_guess(scope: Scope) -> int:
+    """Return a number that is greater for a scope that has more worlds, for most of them."""
+    kinds = min(scope.instances, scope.clients - scope.dynamic) + min(scope.dynamic, 1)
+    different: int = kinds**scope.clients
+    return scope.offers * len(scope.acts) * scope.members * different
 
 
 def stops_of(revision: Revision) -> tuple[type[Exception], ...]:
@@ -275,44 +330,57 @@ def with_stops(properties: Sequence[Property], revision: Revision) -> tuple[Prop
     return (*others, DECIDED) if is_needed else others
 
 
+class _EndlessRuns(NamedTuple):
+    """The runs of a scope that break promises: id → the run, and the length of its last round."""
+
+    tested: frozenset[str]
+    cut: bool
+    broken: dict[str, tuple[tuple[tuple[Act | None, World], ...], int]]
+
+
 def check_promises(
     revision: Revision,
     promises: Sequence[Promise] = PROMISES,
     scopes: Sequence[NamedScope] = PROMISE_SCOPES,
     budget: CheckBudget | None = None,
+    jobs: int = 1,
 ) -> tuple[CheckedPromise, ...]:
     """Check every promise; each is reported from the first scope that breaks it.
 
-    `budget`: the limits, by default none.
+    `budget`: the limits, by default none.  `jobs`: processes; each searches a scope of its own.
     """
     budget = CheckBudget() if budget is None else budget
+
+    def find(
+        seconds: float | None, scope: NamedScope, _: Tell
+    ) -> _EndlessRuns | TableError | AssertionError:
+        try:
+            looked = find_broken_promises(
+                revision, scope.scope, promises, max_states=budget.max_states, seconds=seconds
+            )
+        except (TableError, AssertionError) as error:
+            return error
+        lassos = looked.broken.items()
+        paths = {name: ((*run.stem, *run.cycle), len(run.cycle)) for name, run in lassos}
+        return _EndlessRuns(looked.tested, looked.exploration.cut, paths)
+
     cut = False
     broken: dict[str, CheckedPromise] = {}
     tested: frozenset[str] = frozenset()
-    for scope in scopes:
-        if all(promise.id in broken for promise in promises):
-            break
-        try:
-            looked = find_broken_promises(
-                revision,
-                scope.scope,
-                promises,
-                max_states=budget.max_states,
-                seconds=budget.next_seconds(),
-            )
-        except MACHINE_STOPS as error:
-            return tuple(_stopped(promise, broken, error) for promise in promises)
-        tested |= looked.tested
-        cut = cut or looked.exploration.cut
+    searches = _side_by_side(find, scopes, jobs, budget, lambda _: None)
+    for scope, search in zip(scopes, searches, strict=True):
+        if isinstance(search, Exception):
+            return tuple(_stopped(promise, broken, search) for promise in promises)
+        tested |= search.tested
+        cut = cut or search.cut
         for promise in promises:
-            lasso = looked.broken.get(promise.id)
-            if lasso is not None and promise.id not in broken:
+            if promise.id in search.broken and promise.id not in broken:
                 expected = excused(promise.expected, revision)
                 finding = PropertyStatus.EXPECTED if expected else PropertyStatus.BROKEN
-                path = (*lasso.stem, *lasso.cycle)
-                run = unfold(looked.worlds, path)
-                worlds = looked.worlds
-                broken[promise.id] = CheckedPromise(promise, finding, run, worlds, len(lasso.cycle))
+                worlds = Worlds(revision, replace(scope.scope, fold=False))
+                path, length = search.broken[promise.id]
+                run = unfold(worlds, path)
+                broken[promise.id] = CheckedPromise(promise, finding, run, worlds, length)
     kept = dict.fromkeys(tested, PropertyStatus.HOLDS)
     return tuple(
         broken.get(p.id, CheckedPromise(p, kept.get(p.id, PropertyStatus.UNTESTED), cut=cut))

@@ -16,8 +16,9 @@ import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import Enum
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
+from typing import NamedTuple
 
 from fencepost.model.classic.cells import when
 from fencepost.model.classic.effects import Do
@@ -36,6 +37,7 @@ from fencepost.properties.claims.property_registry import PROPERTIES
 from fencepost.properties.claims.world_properties import DECIDED
 from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.logic.logic import Property
+from fencepost.properties.workers.processes import Tell, run_forked
 from fencepost.properties.worlds.scope import (
     ENDING_SCOPES,
     MUTANT_SCOPES,
@@ -95,14 +97,20 @@ def speaking_property(
     *,
     properties: Sequence[Property] = (),
     worlds: Sequence[NamedScope] = (),
+    is_over: Callable[[], bool] = lambda: False,
 ) -> str | None:
     """Return a property that speaks of a row; "" if none does, None if nothing can be left out.
 
     `broken`: properties that the revision itself breaks; they prove nothing about the row.
-    `properties`, `worlds`: of a user's own, beside the shipped ones.
+    `properties`, `worlds`: of a user's own, beside the shipped ones.  `is_over`: asked before each
+    scope; raises TimeoutError if it returns True.
     """
+
+    def spoken(tried: Revision, scopes: Iterable[NamedScope]) -> str:
+        return _spoken(tried, revision, rule, _until(is_over, scopes), broken, properties)
+
     if others := without_rebalance(revision, table, rule):
-        return _spoken(others, revision, rule, (*worlds, *OTHERS_SCOPES), broken, properties)
+        return spoken(others, (*worlds, *OTHERS_SCOPES))
     is_changeable = False
     protocol = revision.protocol
     for _, changed in changed_rows(table, rule):
@@ -113,10 +121,16 @@ def speaking_property(
             continue
         is_changeable = True
         tried = replace(without, ancestors=revision.ancestors)
-        scopes = (*worlds, *MUTANT_SCOPES, *ENDING_SCOPES)
-        if name := _spoken(tried, revision, rule, scopes, broken, properties):
+        if name := spoken(tried, (*worlds, *MUTANT_SCOPES, *ENDING_SCOPES)):
             return name
     return "" if is_changeable else None
+
+
+def _until(is_over: Callable[[], bool], scopes: Iterable[NamedScope]) -> Iterator[NamedScope]:
+    for scope in scopes:
+        if is_over():
+            raise TimeoutError("the time is over before the row was tried in all scopes")
+        yield scope
 
 
 def without_rebalance(revision: Revision, table: Table, rule: Rule) -> Revision | None:
@@ -227,6 +241,13 @@ def known_rows() -> Mapping[str, Mapping[str, str]]:
     return known
 
 
+class TriedRows(NamedTuple):
+    """The rows that no property speaks of, with the reason; and those that time left untried."""
+
+    uncovered: dict[str, str]
+    untried: tuple[str, ...] = ()
+
+
 def uncovered_rows(
     revision: Revision,
     broken: Collection[str] = (),
@@ -234,31 +255,53 @@ def uncovered_rows(
     *,
     properties: Sequence[Property] = (),
     worlds: Sequence[NamedScope] = (),
-) -> dict[str, str]:
+    is_over: Callable[[], bool] = lambda: False,
+    jobs: int = 1,
+) -> TriedRows:
     """Return the rows that no property speaks of, in the order of the table, and the reason.
 
     The reason is "" or, if it is unknown, the property that speaks of the row of this id in
     `kafka-4`, and which the revision breaks anyway (`broken`).  Known results of a shipped revision
     are not tried again; an unchanged row counts as in `kafka-4`.  `progress`: called with each rule
-    to try.  `properties`, `worlds`: of a user's own, beside the shipped ones.
+    to try.  `properties`, `worlds`: of a user's own, beside the shipped ones.  `is_over`: returns
+    True when no time is left.  `jobs`: processes, each of which tries a row.
     """
     known = known_rows()
     by_rule = dict(known[KAFKA_4.name])
+    untried: list[str] = []
+
+    def speaking(table: Table, rule: Rule, tell: Tell) -> str | TimeoutError | None:
+        tell(rule.id)
+        try:
+            return speaking_property(
+                revision,
+                table,
+                rule,
+                broken,
+                properties=properties,
+                worlds=worlds,
+                is_over=is_over,
+            )
+        except TimeoutError as error:
+            return error
+
     if revision.name in known:
         by_rule |= known[revision.name]
     else:
-        for table, rule in own_rules(revision):
-            if progress is not None:
-                progress(rule.id)
-            speaking = speaking_property(
-                revision, table, rule, broken, properties=properties, worlds=worlds
-            )
+        rows = own_rules(revision)
+        tasks = (partial(speaking, *row) for row in rows)
+        jobs = min(jobs, len(rows)) or 1
+        results = run_forked(tasks, jobs, progress or (lambda _: None))
+        for (_, rule), result in zip(rows, results, strict=True):
             by_rule.pop(rule.id, None)
-            if speaking is not None:
-                by_rule[rule.id] = speaking
+            if isinstance(result, TimeoutError):
+                untried.append(rule.id)
+            elif result is not None:
+                by_rule[rule.id] = result
     base = known[KAFKA_4.name]
-    return {
+    uncovered = {
         rule.id: base[rule.id] if base.get(rule.id) in broken else ""
         for _, rule in revision.rules()
         if rule.defensive is None and by_rule.get(rule.id) == ""
     }
+    return TriedRows(uncovered, tuple(untried))

@@ -110,8 +110,8 @@ class Exploration(Generic[S, A]):
 
     `states`: number of distinct states; `transitions`: number of enabled (state, action) pairs of
     the expanded states, self-loops included; `levels`: new states per depth, the initial ones
-    first; `complete`: every reachable state was expanded; `cut`: a limit
-    of states, depth or time ended it; `stuck`: number of states in which the
+    first; `complete`: every reachable state was expanded; `cut`: a limit of states, depth or time
+    ended it; `full`: that of states did; `stuck`: number of states in which the
     system raised an exception that was expected; `violations`: per check a shortest one;
     `witnesses`: per check whose premise was met, the number of actions until then; `seconds` on the
     wall clock; `peak_bytes`: see `peak_bytes`; `graph`: if it was kept.
@@ -128,6 +128,7 @@ class Exploration(Generic[S, A]):
     graph: Graph[S, A] | None = None
     stuck: int = 0
     cut: bool = False
+    full: bool = False
 
 
 def peak_bytes(processes: int = 0) -> int:

@@ -357,6 +357,7 @@ class _Explorer(Generic[S, A]):
             graph=Graph(list(self.known), self.edges, initial) if self.manner.edges else None,
             stuck=self.stuck,
             cut=cut,
+            full=self.refused,
         )
 
     def progress(self, depth: int) -> Progress:

@@ -4,7 +4,8 @@ A worker has one pipe to its parent.  It ignores a terminal's Ctrl-C, which is f
 on, and it ends as soon as the pipe closes, so no worker outlives its parent, whatever ended that.
 `WorkerGroup` is a context manager: all its workers have ended when the block is left.
 
-`run_tasks` is for an event loop, `run_side_by_side` for code without one.  An asynchronous task
+`run_tasks` is for an event loop, `run_side_by_side` for code without one, `run_forked` for work
+that can't be sent to another process.  An asynchronous task
 reports its results as it goes.  At its time limit it is asked to stop, and may still report;
 GRACE_S later it is killed.
 
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import multiprocessing
 import os
 import pickle
@@ -343,6 +345,55 @@ def run_side_by_side(
                 if left:
                     busy[worker.pipe] = worker, left.pop()
                     worker.pipe.send(busy[worker.pipe][1])
+
+
+def run_forked(tasks: Iterable[Callable[[Tell], _Result]], jobs: int, tell: Tell) -> list[_Result]:
+    """Run tasks in processes forked from this one, at most `jobs` at once; return their results.
+
+    A task may be any function, since its process is a copy of this one; it is taken from `tasks`
+    when there is room for it.  It reports to the function that it is given, which calls `tell`
+    here.  With one job this process does all the work.  If tasks fail, the first of them is run
+    again in this process, so its exception has its traceback.
+    """
+    if jobs == 1:
+        return [task(tell) for task in tasks]
+    results: dict[int, _Result] = {}
+    failed: dict[int, Callable[[Tell], _Result]] = {}
+    busy: dict[Connection, tuple[Worker, int, Callable[[Tell], _Result]]] = {}
+    waiting = enumerate(tasks)
+    with WorkerGroup("fork") as group:
+        while True:
+            while len(busy) < jobs and not failed and (following := next(waiting, None)):
+                worker = group.start(_run_once, following[1])
+                busy[worker.pipe] = worker, *following
+            if not busy:
+                break
+            for ready in wait(list(busy)):
+                worker, number, task = busy[ready]  # type: ignore[index]  # they are our pipes
+                is_report, message = worker.receive()
+                if is_report:
+                    tell(message)
+                    continue
+                del busy[worker.pipe]
+                if isinstance(message, Failure):
+                    failed[number] = task
+                else:
+                    results[number] = message
+    if failed:
+        return [failed[min(failed)](tell)]
+    return [results[number] for number in range(len(results))]
+
+
+def _run_once(pipe: Connection, task: Callable[[Tell], Any]) -> None:
+    """Run one task in a worker, and send its reports and its result."""
+    gc.freeze()  # what is shared with the parent is never copied just to be looked through
+    listen(pipe)
+    try:
+        result = task(lambda report: pipe.send((True, report)))
+        message = pickle.dumps((False, result), pickle.HIGHEST_PROTOCOL)
+    except Exception as error:  # noqa: BLE001  (the task is run again, in the parent)
+        message = pickle.dumps((False, Failure.of(error)), pickle.HIGHEST_PROTOCOL)
+    pipe.send_bytes(message)
 
 
 async def _ask_to_stop(worker: Worker, stop: Stop, seconds: float | None) -> None:

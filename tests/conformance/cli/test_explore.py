@@ -12,12 +12,13 @@ import networkx as nx
 import pytest
 from support.places import ROOT
 
-from fencepost.conformance.cli import explore
+from fencepost.conformance.cli import check, explore
 from fencepost.conformance.cli.cli import main
 from fencepost.properties.checking.liveness import PROMISES
+from fencepost.properties.checking.row_properties import TriedRows
 from fencepost.properties.claims.property_registry import PROPERTIES
 from fencepost.properties.logic.logic import Engine
-from fencepost.properties.worlds.scope import PROMISE_SCOPES
+from fencepost.properties.worlds.scope import CHECK_SCOPES, PROMISE_SCOPES
 from fencepost.traces.files.trace_file import TraceFile
 
 
@@ -175,7 +176,7 @@ def test_what_is_not_stored_is_seen_where_the_coordinator_fails_over(
 def test_a_property_of_endless_runs_has_its_id_everywhere(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(explore, "PROMISE_SCOPES", PROMISE_SCOPES[:1])
+    monkeypatch.setattr(check, "PROMISE_SCOPES", PROMISE_SCOPES[:1])
     settles = ("--property", "every-group-settles")
     found = json.loads(run("check", "kafka-4", *settles, "--json").stdout)
     assert found["promises"] == {"every-group-settles": "holds"}
@@ -326,6 +327,51 @@ def test_a_check_that_a_limit_ends_says_what_was_explored_and_exits_2(
     assert found["states"] == 1500
     finished = run("check", "kafka-4", *asked[2:], "--max-states", "1000000", "--minutes", "90")
     assert finished.exit_code == 0
+
+
+def test_an_exploration_that_a_limit_of_states_ends_exits_2(run: Run) -> None:
+    asked = ("explore", "--clients", "2", "--members", "2", "--max-states", "50")
+    result = run(*asked)
+    assert result.exit_code == 2
+    assert "nothing violated in the 50 states explored; not finished" in result.stdout
+    assert json.loads(run(*asked, "--json").stdout)["is_safe"] is False
+    deep = run(*asked[:-2], "--max-depth", "2")
+    assert deep.exit_code == 0, "a depth is a bound that was asked for"
+
+
+def test_a_check_without_time_for_its_rows_is_not_finished(
+    monkeypatch: pytest.MonkeyPatch, run: Run, tmp_path: Path
+) -> None:
+    path = tmp_path / "free.py"
+    path.write_text(ANY_SESSION, encoding="utf-8")
+    monkeypatch.setattr(check, "CHECK_SCOPES", CHECK_SCOPES[:1])
+    monkeypatch.setattr(check, "PROMISE_SCOPES", ())
+    rows = TriedRows({}, ("JOIN-OURS",))
+    monkeypatch.setattr(check, "uncovered_rows", lambda *_, **__: rows)
+    result = run("check", f"{path}:FREE")
+    assert result.exit_code in {1, 2}
+    assert "no time was left to try whether a property speaks of: JOIN-OURS" in result.stdout
+    assert "not finished" in result.stdout
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_function_that_raises_is_named_by_its_line_in_any_number_of_processes(
+    run: Run, tmp_path: Path, jobs: str
+) -> None:
+    path = tmp_path / "raises.py"
+    path.write_text(
+        "from dataclasses import replace\n"
+        "from fencepost.model import KAFKA_4, derive\n"
+        "from fencepost.properties.claims.property_registry import PROPERTIES as THEIRS\n"
+        "OURS = derive(KAFKA_4, 'ours', 'ours', ())\n"
+        "PROPERTIES = (replace(THEIRS['silence-is-noticed'], id='own',\n"
+        "    holds=lambda step: step.befor),)\n",
+        encoding="utf-8",
+    )
+    asked = ("--question", "zombie", "--question", "two processes", "--property", "own")
+    result = run("check", f"{path}:OURS", "--jobs", jobs, *asked)
+    assert result.exit_code == 64
+    assert f"{path}, line 6: AttributeError" in result.stderr
 
 
 def test_what_was_violated_when_a_limit_ended_it_counts(run: Run) -> None:

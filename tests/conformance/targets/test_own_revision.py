@@ -276,7 +276,7 @@ MINE = KAFKA_4
 def test_ones_own_promise_is_checked_and_explained(
     write: Write, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fencepost.conformance.cli.explore.PROMISE_SCOPES", ())
+    monkeypatch.setattr("fencepost.conformance.cli.check.PROMISE_SCOPES", ())
     mine, few = f"{write(ALONE)}:MINE", ("--property", "gone-in-the-end")
     assert run("check", mine, *few) == 1
     told = capsys.readouterr().out
@@ -304,7 +304,7 @@ def test_what_a_function_of_ones_own_raises_is_told_with_its_line(
     function: str,
     said: str,
 ) -> None:
-    monkeypatch.setattr("fencepost.conformance.cli.explore.PROMISE_SCOPES", ())
+    monkeypatch.setattr("fencepost.conformance.cli.check.PROMISE_SCOPES", ())
     path = write(ALONE.replace("bool(w.group)", function))
     assert run("check", f"{path}:MINE", "--property", "gone-in-the-end") == USAGE
     told = capsys.readouterr().err

@@ -17,6 +17,7 @@ from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.model.table.shared_features import Inst
 from fencepost.model.table.table import Echo, Rule
 from fencepost.properties.checking.checking import (
+    CheckBudget,
     Checked,
     CheckedProperty,
     PropertyStatus,
@@ -279,3 +280,36 @@ def test_a_removal_beside_another_instance_without_a_rebalance_is_not_safe() -> 
     (failed,) = (r for r in result.results if r.property.id == "what-a-member-had-is-handed-on")
     assert failed.violation is not None
     assert "the partitions of A are nobody's" in failed.violation.sentence
+
+
+def test_a_check_is_the_same_in_several_processes() -> None:
+    revision = find_revision("comment-table-1")
+    one, two = (check_revision(revision, questions=QUICK, jobs=jobs) for jobs in (1, 2))
+
+    def summary(result: Checked) -> list[object]:
+        return [
+            [(q.name, e.states, e.transitions, e.levels, e.violations) for q, e in result.explored],
+            [(r.property.id, r.finding, r.run) for r in result.results],
+        ]
+
+    assert summary(one) == summary(two)
+    assert findings(one, PropertyStatus.BY_DRAFT)
+
+
+def test_promises_are_the_same_in_several_processes() -> None:
+    two = Scope(clients=2, instances=2, members=2, acts=("join", "sync", "heartbeat", "tick"))
+    scopes = (PROMISE_SCOPES[0], NamedScope("two", "two instances", two))
+    broken = find_revision("kafka-2.7")
+    alone, both = (check_promises(broken, scopes=scopes, jobs=jobs) for jobs in (1, 2))
+
+    assert [(k.promise.id, k.finding, k.run) for k in alone] == [
+        (k.promise.id, k.finding, k.run) for k in both
+    ]
+    assert alone[0].finding is PropertyStatus.EXPECTED
+
+
+def test_processes_that_share_the_time_have_more_of_it_each() -> None:
+    alone, both = CheckBudget(None, 60.0, 4), CheckBudget(None, 60.0, 4, jobs=2)
+
+    assert alone.next_seconds() == pytest.approx(15, abs=1)
+    assert both.next_seconds() == pytest.approx(30, abs=1)

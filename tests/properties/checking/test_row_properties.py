@@ -115,7 +115,7 @@ def test_only_what_is_ones_own_is_tried_again() -> None:
         ),
     )
     tried: list[str] = []
-    found = uncovered_rows(own, progress=tried.append)
+    found = uncovered_rows(own, progress=tried.append).uncovered
     assert tried == ["HEARTBEAT-STABLE"]
     assert [rule.id for _, rule in own_rules(own)] == tried
     assert "HEARTBEAT-STABLE" not in found
@@ -129,7 +129,17 @@ def test_a_violated_property_hides_whether_a_row_is_covered(
     ours = (RULES["HEARTBEAT-STABLE"].but(because="ours"), Rule("HEARTBEAT-NEW", when()))
     own = derive(KAFKA_4, "own", "own", tuple(SetRule("Heartbeat", one, "x") for one in ours))
     monkeypatch.setattr(row_properties, "speaking_property", lambda *_, **__: "")
-    whole, hidden = uncovered_rows(own), uncovered_rows(own, {"a-heartbeat-keeps-alive"})
+    whole = uncovered_rows(own).uncovered
+    hidden = uncovered_rows(own, {"a-heartbeat-keeps-alive"}).uncovered
     assert whole["HEARTBEAT-STABLE"] == ""
     assert hidden["HEARTBEAT-STABLE"] == "a-heartbeat-keeps-alive"
     assert whole["HEARTBEAT-NEW"] == hidden["HEARTBEAT-NEW"] == ""
+
+
+def test_rows_for_which_no_time_is_left_are_named() -> None:
+    ours = RULES["HEARTBEAT-STABLE"].but(because="ours")
+    own = derive(KAFKA_4, "own", "own", (SetRule("Heartbeat", ours, "x"),))
+    tried = uncovered_rows(own, is_over=lambda: True)
+
+    assert tried.untried == ("HEARTBEAT-STABLE",)
+    assert "HEARTBEAT-STABLE" not in tried.uncovered

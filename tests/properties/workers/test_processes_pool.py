@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
+from functools import partial
 from typing import Any
 
 import pytest
 from support.tasks import counts, dies, fails, halves, hangs, is_running, waits
 
-from fencepost.properties.workers.processes import Stop, Task, run_side_by_side, run_task, run_tasks
+from fencepost.properties.workers.processes import (
+    Stop,
+    Task,
+    Tell,
+    run_forked,
+    run_side_by_side,
+    run_task,
+    run_tasks,
+)
 
 LONG_S = 300.0
 
@@ -98,3 +107,27 @@ def test_results_come_from_workers_and_errors_are_raised_again() -> None:
     with pytest.raises(ValueError, match="3 is odd"):
         list(run_side_by_side(halves, [2, 3], jobs=2))
     assert not multiprocessing.active_children()
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_forked_work_may_be_any_function_and_its_results_are_in_order(jobs: int) -> None:
+    heard: list[int] = []
+
+    def squared(number: int, tell: Tell) -> int:
+        tell(number)
+        return number * number
+
+    tasks = (partial(squared, number) for number in range(5))
+    assert run_forked(tasks, jobs, heard.append) == [0, 1, 4, 9, 16]
+    assert sorted(heard) == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_the_first_forked_task_that_fails_raises_here(jobs: int) -> None:
+    def inverse(number: int, _: Tell) -> float:
+        return 1 / number
+
+    tasks = [partial(inverse, number) for number in (1, 0, 2, 0)]
+    with pytest.raises(ZeroDivisionError) as raised:
+        run_forked(tasks, jobs, print)
+    assert raised.traceback[-1].name == "inverse"

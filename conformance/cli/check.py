@@ -1,0 +1,373 @@
+"""Check a revision in a few small worlds (`check`).
+
+The result is text, JSON and trace files.  A property that fails is printed with its world and the
+shortest run to the failure.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from fencepost.conformance.cli.cli import exit_codes
+from fencepost.conformance.cli.explore import (
+    EXIT_UNFINISHED,
+    EXIT_VIOLATED,
+    UNFINISHED_ENDS,
+    WRONG_ENDS,
+    Failure,
+    ProgressTeller,
+    chosen,
+    failure_json,
+    failure_of,
+    harm_line,
+    max_states_option,
+    print_failures,
+    property_option,
+    scope_json,
+    traces_option,
+    write_traces,
+)
+from fencepost.conformance.cli.options.common_options import (
+    JOB_COUNT,
+    MINUTES,
+    REVISION,
+    console,
+    echo_json,
+    json_option,
+    strict_option,
+)
+from fencepost.conformance.cli.options.log_options import find_question
+from fencepost.conformance.targets.own_revision import (
+    own_parts,
+    promises_for,
+    stops_reported,
+)
+from fencepost.conformance.targets.target_registry import find_revision
+from fencepost.model.history.words import plural
+from fencepost.model.revisions.revisions import is_shipped, lineage, shipped_base
+from fencepost.properties.checking.checking import (
+    CheckBudget,
+    Checked,
+    PropertyStatus,
+    acts_of_none,
+    check_promises,
+    check_revision,
+    is_explored,
+    size_beyond_reach,
+)
+from fencepost.properties.checking.row_properties import uncovered_rows
+from fencepost.properties.claims.property_registry import PROPERTIES
+from fencepost.properties.explorer.exploration import Exploration
+from fencepost.properties.logic.logic import Engine, PropertyClass
+from fencepost.properties.worlds.scope import (
+    CHECK_SCOPES,
+    PROMISE_SCOPES,
+    NamedScope,
+)
+from fencepost.properties.worlds.world import Act, World
+from fencepost.traces.files.run_trace import run_lines
+
+jobs_option = click.option(
+    "--jobs",
+    type=JOB_COUNT,
+    default=lambda: len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1,
+    show_default="one for each processor",
+    help="Processes in parallel; the results are the same for any number.",
+)
+minutes_option = click.option(
+    "--minutes", type=MINUTES, help="Explore no longer, and say what was explored."
+)
+
+
+def failures_of_check(checked: Checked) -> tuple[Failure, ...]:
+    """Return the failures of a check, violations first, then expected ones."""
+    failures = []
+    for result in checked.results:
+        property_ = result.property
+        if result.run is not None and result.worlds is not None and result.violation is not None:
+            sentence = result.violation.sentence
+            failures.append(
+                failure_of(property_, result.finding, sentence, result.run, result.worlds)
+            )
+        elif result.finding is PropertyStatus.UNTESTED:
+            sentence = "in none of these worlds was there a case that it speaks of"
+            failures.append(Failure(property_, result.finding, sentence, (f"  {sentence}",)))
+    for kept in checked.promises:
+        if kept.why:
+            failures.append(Failure(kept.promise, kept.finding, kept.why, (f"  {kept.why}",)))
+        if kept.run is not None and kept.worlds is not None:
+            lines = list(run_lines(kept.worlds, kept.run))
+            lines.insert(len(lines) - kept.round, "  and from here on, again and again:")
+            sentence = f"it does not happen that: {kept.promise.meaning}"
+            excuse = kept.promise.expected
+            known = next((name for name in lineage(checked.revision) if name in excuse), None)
+            why = () if known is None else (f"  here: {excuse[known]}",)
+            run = (tuple(lines), kept.run, kept.worlds, kept.round)
+            about = (f"  {sentence}", *harm_line(kept.promise), *why)
+            failures.append(Failure(kept.promise, kept.finding, sentence, about, *run))
+    order = [
+        PropertyStatus.BROKEN,
+        PropertyStatus.BY_DRAFT,
+        PropertyStatus.UNTESTED,
+        PropertyStatus.EXPECTED,
+    ]
+    classes = list(PropertyClass)
+
+    def place(failure: Failure) -> tuple[int, int]:
+        return order.index(failure.finding), classes.index(failure.claim.property_class)
+
+    return tuple(sorted(failures, key=place))
+
+
+def check_json(checked: Checked, failures: Iterable[Failure]) -> dict[str, Any]:
+    """Return the worlds explored, a finding for each property, the violations with their runs."""
+    scopes = [question.scope for question, _ in checked.explored]
+    return {
+        "revision": checked.revision.name,
+        "finished": checked.is_finished,
+        "states": checked.states,
+        "holds": checked.holds,
+        "is_safe": checked.is_safe,
+        "verdict": checked.verdict(),
+        "worlds": [
+            {
+                "name": question.name,
+                "about": question.about,
+                "scope": scope_json(question.scope),
+                "states": exploration.states,
+                "transitions": exploration.transitions,
+                "complete": exploration.complete,
+                "stuck": exploration.stuck,
+            }
+            for question, exploration in checked.explored
+        ],
+        "acts_of_none": list(acts_of_none(scopes)),
+        "beyond_reach": size_beyond_reach(checked.revision, scopes) if scopes else "",
+        "properties": {r.property.id: r.finding.value for r in checked.results},
+        "not_tested": list(checked.untried),
+        "not_covered": [row for row, hidden in checked.uncovered.items() if not hidden],
+        "rows_not_tried": list(checked.untried_rows),
+        "not_told": {row: hidden for row, hidden in checked.uncovered.items() if hidden},
+        "promises": {k.promise.id: k.finding.value for k in checked.promises},
+        "classes": {name: weight.value for name, weight in checked.classes().items()},
+        "only_elsewhere": only_elsewhere(),
+        "violations": [failure_json(failure) for failure in failures],
+    }
+
+
+@click.command(
+    "check",
+    epilog=exit_codes("it is safe: each safety property holds", WRONG_ENDS, UNFINISHED_ENDS),
+)
+@click.argument("revision", type=REVISION, metavar="REVISION")
+@jobs_option
+@property_option
+@click.option(
+    "--question",
+    "questions",
+    multiple=True,
+    metavar="NAME",
+    help="Only this world (may be repeated).  Liveness is then not checked.  One of WORLDS in your "
+    f"file, or: {', '.join(question.name for question in CHECK_SCOPES)}.",
+)
+@max_states_option
+@minutes_option
+@traces_option
+@strict_option
+@json_option
+@click.pass_context
+def check_command(
+    ctx: click.Context,
+    revision: str,
+    jobs: int,
+    ids: tuple[str, ...],
+    questions: tuple[str, ...],
+    max_states: int | None,
+    minutes: float | None,
+    report: Path | None,
+    *,
+    strict: bool,
+    as_json: bool,
+) -> None:
+    """Check a revision in a few small worlds.
+
+    REVISION is a name, or FILE.py:NAME.  Each world is explored exhaustively, unless a limit ends
+    it.  Rows of the table that no property speaks of are listed: nothing is known of them.
+    """
+    teller = ProgressTeller()
+    limits = (max_states, None if minutes is None else minutes * 60)
+    with stops_reported(revision):
+        scopes = tuple(find_question(name, revision) for name in questions)
+        checked = _checked(revision, ids, scopes, jobs, limits, teller)
+    teller.end()
+    failures = failures_of_check(checked)
+    if report is not None:
+        write_traces(failures, report)
+    if as_json:
+        echo_json(check_json(checked, failures))
+    else:
+        _print_check(console(), checked, failures, in_full=bool(ids or questions))
+    unmet = ids and checked.is_finished and PropertyStatus.UNTESTED in checked.findings()
+    if unmet or checked.fails(strict=strict):
+        ctx.exit(EXIT_VIOLATED)
+    if not checked.is_finished:
+        ctx.exit(EXIT_UNFINISHED)
+
+
+def _checked(
+    name: str,
+    ids: tuple[str, ...],
+    questions: tuple[NamedScope, ...],
+    jobs: int,
+    limits: tuple[int | None, float | None],
+    teller: ProgressTeller,
+) -> Checked:
+    """Check a revision.  `limits`: the most states of a world, and the seconds of all."""
+    revision = find_revision(name)
+    known = promises_for(name)
+    promises = tuple(known[i] for i in ids if i in known)
+    if promises and questions:
+        raise click.UsageError(f"{promises[0].id} has worlds of its own: leave out --question")
+    names = tuple(i for i in ids if i not in known)
+    own = own_parts(name)
+    scopes = () if promises and not names else questions or (*CHECK_SCOPES, *own.worlds)
+    endless = (*PROMISE_SCOPES, *(named for named in own.worlds if "tick" in named.scope.acts))
+    later = 0 if questions or (ids and not promises) else len(endless)
+    budget = CheckBudget(*limits, scopes=len(scopes) + later, jobs=jobs)
+    checked = check_revision(
+        revision,
+        chosen(names, name) if scopes else (),
+        questions=scopes,
+        jobs=jobs,
+        progress=teller.tell_of,
+        budget=budget,
+    )
+    if promises:
+        return replace(checked, promises=check_promises(revision, promises, endless, budget, jobs))
+    if ids:
+        return checked
+    if questions or not checked.is_finished:
+        met = tuple(r for r in checked.results if r.finding is not PropertyStatus.UNTESTED)
+        untried = tuple(r.property.id for r in checked.results if r not in met)
+        checked = replace(checked, results=met, untried=untried)
+    if questions:
+        return checked
+    teller.say("endless runs")
+    kept = check_promises(revision, tuple(known.values()), endless, budget, jobs)
+    checked = replace(checked, promises=kept)
+    fails = set(PropertyStatus) - {PropertyStatus.HOLDS, PropertyStatus.UNTESTED}
+    broken = {r.property.id for r in checked.results if r.finding in fails}
+    broken |= {kept.promise.id for kept in checked.promises if kept.finding in fails}
+    rows = uncovered_rows(
+        revision,
+        broken,
+        lambda row: teller.say(f"whether {row} is covered"),
+        properties=own.properties,
+        worlds=own.worlds,
+        is_over=budget.is_over,
+        jobs=jobs,
+    )
+    return replace(checked, uncovered=rows.uncovered, untried_rows=rows.untried)
+
+
+def _print_check(
+    screen: Console, checked: Checked, failures: tuple[Failure, ...], *, in_full: bool
+) -> None:
+    """Print the results; `in_full`: with each world, and the runs of expected failures."""
+    sizes = [f"{question.name} ({_size(explored)})" for question, explored in checked.explored]
+    if in_full:
+        for question, exploration in checked.explored:
+            size = _size(exploration, "states", "all of them")
+            screen.print(Text(f"{question.name}: {question.about}: {size}"))
+    else:
+        every = "all states" if checked.is_finished else "states"
+        screen.print(Text(f"{every} of {len(sizes)} worlds: {', '.join(sizes)}"))
+    counts = Counter(checked.findings())
+    counts_text = ", ".join(
+        f"{counts[finding]} {finding.value}" for finding in PropertyStatus if finding in counts
+    )
+    verdict = checked.verdict()
+    screen.print(
+        Text(f"{checked.revision.name}: {verdict} ({counts_text})", style="bold"), soft_wrap=True
+    )
+    scopes = [question.scope for question, _ in checked.explored]
+    if scopes and (undone := acts_of_none(scopes)):
+        screen.print(Text(f"in none of these worlds: {', '.join(undone)}"))
+    if checked.untried:
+        names = ", ".join(checked.untried)
+        screen.print(Text(f"never put to the test here: {names}"), soft_wrap=True)
+    if scopes and (blind := size_beyond_reach(checked.revision, scopes)):
+        screen.print(Text(f"not tried: {blind}"))
+    if checked.uncovered:
+        _print_uncovered(screen, checked)
+    if rows := ", ".join(checked.untried_rows):
+        screen.print(Text(f"no time was left to try whether a property speaks of: {rows}"))
+    if not in_full:
+        _print_elsewhere(screen, checked)
+    print_failures(screen, failures, expected=in_full)
+    if not in_full and any(finding.finding is PropertyStatus.EXPECTED for finding in failures):
+        screen.print(Text("\nThe run of an expected violation is shown with --property ID."))
+
+
+def _print_elsewhere(screen: Console, checked: Checked) -> None:
+    """Print what other engines see, and this one doesn't."""
+    elsewhere = only_elsewhere()
+    name = checked.revision.name
+    proved, answers = len(elsewhere["proof"]), len(elsewhere["answers"])
+    any_size = f"it proves {proved} of these properties, and that each event is decided once"
+    screen.print(
+        Text(f"only `fencepost prove --revision {name}` sees groups of any size: {any_size}"),
+        soft_wrap=True,
+    )
+    screen.print(
+        Text(f"only runs with a target see {answers} properties of answers alone"), soft_wrap=True
+    )
+
+
+def only_elsewhere() -> dict[str, list[str]]:
+    """Return by engine the properties of which it sees what exploration doesn't.
+
+    Proofs hold for groups of any size; histories of answers are of a target.
+    """
+    known = PROPERTIES.values()
+    return {
+        Engine.PROOF.value: [p.id for p in known if Engine.PROOF in p.engines],
+        Engine.ANSWERS.value: [p.id for p in known if not is_explored(p)],
+    }
+
+
+def _size(exploration: Exploration[World, Act], unit: str = "", whole: str = "") -> str:
+    """Return the number of states, and how far the exploration came."""
+    states = f"{exploration.states:,} {unit}".rstrip()
+    stops = f"the machine stops in {exploration.stuck:,}" if exploration.stuck else ""
+    end = "not finished" if exploration.cut else "" if stops else whole
+    return ", ".join(filter(None, (states, end, stops)))
+
+
+def _print_uncovered(screen: Console, checked: Checked) -> None:
+    """Print the rows that nothing speaks of; of a user's own revision those that are its own."""
+    rules = [row for row, hidden in checked.uncovered.items() if not hidden]
+    count = plural(len(rules), "row")
+    that = "" if checked.holds else " that holds"
+    if not is_shipped(checked.revision):
+        theirs = {id(rule) for _, rule in shipped_base(checked.revision).rules()}
+        own = {rule.id for _, rule in checked.revision.rules() if id(rule) not in theirs}
+        rest = [rule for rule in rules if rule not in own]
+        rules = [rule for rule in rules if rule in own]
+        if rest:
+            base = shipped_base(checked.revision).name
+            rules.append(f"{'and ' if rules else ''}{len(rest)} that are {base}'s (--json)")
+    if rules:
+        screen.print(Text(f"not covered by any property{that} ({count}): {', '.join(rules)}"))
+    for broken in dict.fromkeys(filter(None, checked.uncovered.values())):
+        there = ", ".join(row for row, hidden in checked.uncovered.items() if hidden == broken)
+        screen.print(Text(f"can't tell whether covered, because {broken} is violated: {there}"))
