@@ -265,9 +265,9 @@ def check_revision(
             stops=stops_of(revision),
         )
 
-    def report(told: tuple[NamedScope, Progress]) -> None:
+    def report(message: tuple[NamedScope, Progress]) -> None:
         if progress is not None:
-            progress(*told)
+            progress(*message)
 
     explorations = _side_by_side(explored_within, questions, jobs, budget, report)
     explored = []
