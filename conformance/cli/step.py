@@ -55,10 +55,11 @@ HELP = """\
   path          show the run so far
   why NUMBER    explain the rules of a choice
   save FILE     save the run as a trace
+  lasso FILE    save it as a run that repeats for ever
   view FILE     write a page of the run
   quit          end
 The first letter of a command is enough."""
-_COMMANDS = ("back", "next", "group", "path", "why", "save", "view", "quit", "help")
+_COMMANDS = ("back", "next", "group", "path", "why", "save", "lasso", "view", "quit", "help")
 _NEEDLESS = frozenset({"take", "output", "walk", "seed"})
 """Options that a run's own choices replace, in the command that has them again."""
 
@@ -293,8 +294,10 @@ class _Session:
             who = ", ".join(m.member_id for m in group.members) or "nobody"
             state = f"{group.state.value}, generation {group.generation_id}, {who}"
         self.say("")
-        done = plural(len(self.stepper.numbers), "step")
-        self._put("", Text(f"{done}, at {names.now:,} ms: {state}", style="bold"))
+        count, repeated = len(self.stepper.numbers), self.stepper.repeated
+        back = f", as after {plural(count - repeated, 'step')}" if repeated else ""
+        done = plural(count, "step")
+        self._put("", Text(f"{done}, at {names.now:,} ms: {state}{back}", style="bold"))
         choices = self.stepper.choices()
         if not choices:
             self.say("  nothing can happen any more")
@@ -350,10 +353,24 @@ class _Session:
         """Save the run as a trace."""
         if not name:
             raise _WrongLineError("name the file, such as: save run.json")
-        path = Path(name)
-        self._write(path, self._trace().text())
+        self._save(Path(name), repeated=0)
+
+    def lasso(self, name: str) -> None:
+        """Save the run as one whose last steps repeat for ever."""
+        if not name:
+            raise _WrongLineError("name the file, such as: lasso run.json")
+        if not self.stepper.repeated:
+            raise _WrongLineError(
+                "this state is a new one, so nothing repeats yet: go on until the line above the "
+                "choices says `as after`"
+            )
+        self._save(Path(name), repeated=self.stepper.repeated)
+
+    def _save(self, path: Path, repeated: int) -> None:
+        self._write(path, self._trace(repeated).text())
         self.saved = self.stepper.numbers
-        self.say(f"{path}: {plural(len(self.saved), 'step')}")
+        again = f", the last {repeated} of them for ever" if repeated else ""
+        self.say(f"{path}: {plural(len(self.saved), 'step')}{again}")
 
     def view(self, name: str) -> None:
         """Write a page of the run, and its trace beside it."""
@@ -370,10 +387,10 @@ class _Session:
         """List the commands."""
         self.say(HELP)
 
-    def _trace(self) -> TraceFile:
+    def _trace(self, repeated: int = 0) -> TraceFile:
         if not self.stepper.numbers:
             raise _WrongLineError("nothing has happened yet: take a choice first")
-        return run_trace(self.stepper.worlds, self.stepper.run())
+        return run_trace(self.stepper.worlds, self.stepper.run(), repeated=repeated)
 
     def _write(self, path: Path, text: str) -> None:
         make_folder(path.parent, "name another file")

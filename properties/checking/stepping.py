@@ -128,6 +128,15 @@ class Stepper:
         """Their numbers, from 1."""
         return tuple(place.number for place in self._way[1:])
 
+    @property
+    def repeated(self) -> int:
+        """The number of last steps that lead back to the present world; 0 if it is a new one.
+
+        Ids, generations and times may be others: they don't count in worlds.
+        """
+        before = [place.world for place in self._way[-2::-1]]
+        return before.index(self.world) + 1 if self.world in before else 0
+
     def choices(self) -> tuple[Choice, ...]:
         """Return what may happen next."""
         if self._choices is None:

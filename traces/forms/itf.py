@@ -4,6 +4,10 @@ A state of ITF has the variable `step`, the step that led to it, and the model's
 groups with members, static map, state and generation.  State 0 is before the first step.  The rest
 of a trace (the plan, the verdict) is in `#meta`, so that reading gives the same file, byte by byte.
 
+In a run that repeats for ever times grow, and often generations and ids, so no state comes twice.
+Its states have a further variable, `canonical`: the groups with canonical ids and generations, and
+deadlines that count from now.  That one is the same after each round.
+
 Whole numbers are `{"#bigint": "…"}`, lists are sequences, objects whose keys could be the fields of
 a record are records, others are `{"#map": [[key, value], …]}`.  ITF has no null: it is written as
 the variant `Null` of the unit.  Tuples and sets are read as lists, the variant `None` as null.
@@ -24,11 +28,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
+from msgspec.structs import replace as with_fields
+
 from fencepost.model.classic.group import Group, Member
 from fencepost.model.revisions import revisions
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.revisions.revisions import NAMES
 from fencepost.properties.judging.model_states import ModelState
+from fencepost.properties.worlds.canonical import named
 from fencepost.properties.worlds.concretise import unfold
 from fencepost.properties.worlds.scope import ACTS, ActKind, Scope, ScopeError
 from fencepost.properties.worlds.world import Act, World, Worlds
@@ -226,6 +233,7 @@ def _whole(value: Any, place: str, where: str) -> int:
 _VARS = (ACTION, PICKS, "at_ms", "explained", "explanations", "groups", "step")
 _FORMAT_PAGE = "https://apalache-mc.org/docs/adr/015adr-trace.html"
 _INITIAL = "init"
+_CANONICAL = "canonical"
 _BASE = "kafka-4"
 
 
@@ -240,6 +248,7 @@ def to_itf_json(trace: TraceFile) -> dict[str, Any]:
     steps = header.pop("steps")
     header.pop("loop", None)
     violated = trace.verdict.outcome == "violated"
+    is_lasso = trace.loop is not None
     document: dict[str, Any] = {
         "#meta": {
             "format": "ITF",
@@ -250,13 +259,16 @@ def to_itf_json(trace: TraceFile) -> dict[str, Any]:
             "fencepost": header,
         },
         "params": [],
-        "vars": list(_VARS),
+        "vars": [*_VARS, *([_CANONICAL] if is_lasso else [])],
     }
-    if trace.loop is not None:
+    if is_lasso:
         document["loop"] = trace.loop
     first, *after = trace.model_states()
     initial = {"step": 0, "do": _INITIAL}
     states = [_state(first, initial), *map(_state, after, steps)]
+    if is_lasso:
+        for state, held in zip(states, (first, *after), strict=True):
+            state[_CANONICAL] = _canonical(held, int(state["at_ms"]["#bigint"]))
     return document | {"states": states}
 
 
@@ -328,6 +340,19 @@ def _group(group: Group) -> dict[str, Any]:
             for timer in group.timers
         ),
     }
+
+
+def _canonical(state: ModelState, now: int) -> dict[str, Any]:
+    """Return the groups of a state without what grows: ids, generations, time."""
+    rows = []
+    for name, group in state.groups:
+        timers = tuple(
+            timer._replace(earliest=timer.earliest - now, latest=timer.latest - now)
+            for timer in group.timers
+        )
+        naming = named(with_fields(group, timers=timers), keep_generations=False)
+        rows.append([name, _group(naming.group or group)])
+    return {"#map": rows}
 
 
 def _member(member: Member) -> dict[str, Any]:

@@ -143,6 +143,19 @@ def test_what_is_not_saved_is_named_so_that_it_can_be_had_again(
     assert events_of(Path(a)) == events_of(Path(b))
 
 
+def test_a_run_that_comes_back_is_saved_as_one_that_repeats(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "lasso.json"
+    ran = run("step", script=f"1\n2\n3\nlasso {path}\n")
+    assert "3 steps, at 0 ms: Stable, generation 1, A-1, as after 2 steps" in ran.out
+    assert f"{path}: 3 steps, the last 1 of them for ever" in ran.out
+    itf = json.loads(run("convert", str(path), "--to", "itf").out)
+
+    assert itf["loop"] == TraceFile.read(path).loop == len(itf["states"]) - 3
+    assert "the same verdict" in run("replay", str(path)).out
+    assert "nothing repeats yet" in run("step", script=f"1\nlasso {path}\n").err
+    assert "name the file, such as: lasso" in run("step", script="1\n2\n3\nlasso\n").err
+
+
 def test_a_wrong_line_of_a_script_ends_it_and_loses_nothing(run: Run) -> None:
     for wrong, why in (
         ("99", "there is no choice 99; choose 1 to 7"),

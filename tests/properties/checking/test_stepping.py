@@ -85,6 +85,19 @@ def test_the_group_has_real_ids_generations_and_times() -> None:
     assert [(t.kind, t.subject, t.earliest) for t in group.timers] == [("session", "A-2", 9000)]
 
 
+def test_a_state_that_comes_again_is_known_by_all_but_its_names_and_times() -> None:
+    walk = stepper()
+    for kind in ("join", "sync", "tick"):
+        walk.take(number_of(walk, kind, -1 if kind == "tick" else 0))
+        assert walk.repeated == 0
+    for kind in ("join", "sync"):
+        walk.take(number_of(walk, kind))
+    walk.take(number_of(walk, "tick", -1))
+    assert walk.repeated == 3
+    walk.take(number_of(walk, "restart", 0))
+    assert walk.repeated == 0
+
+
 def test_a_wrong_number_says_what_there_is() -> None:
     walk = stepper()
     with pytest.raises(ValueError, match="no choice 9; choose 1 to 2"):

@@ -9,7 +9,7 @@ from typing import Any
 import itf_py
 import pytest
 from support.committed import committed
-from support.worlds import follow, worlds_of
+from support.worlds import NOBODY, follow, worlds_of
 
 from fencepost.properties.worlds.scope import Scope
 from fencepost.traces.files.run_trace import run_trace
@@ -118,6 +118,22 @@ def test_a_lasso_says_where_it_goes_round() -> None:
         trace, events=TraceFile.from_json(json.loads(trace.text())).events
     )
     assert "loop" not in replace(trace, loop=None).to_json()
+
+
+def test_the_canonical_groups_of_a_lasso_repeat_though_generations_and_times_grow() -> None:
+    worlds = worlds_of("kafka-4", Scope(clients=1, acts=("join", "sync", "tick")))
+    acts = (("join", 0), ("sync", 0), ("tick", NOBODY), ("join", 0), ("sync", 0), ("tick", NOBODY))
+    run = follow(worlds, *acts)
+    document = to_itf_json(run_trace(worlds, run, repeated=3))
+    before, last = document["states"][document["loop"] - 1], document["states"][-1]
+
+    assert document["vars"][-1] == "canonical"
+    assert before["canonical"] == last["canonical"]
+    assert before["groups"] != last["groups"]
+    assert len({json.dumps(state["canonical"]) for state in document["states"]}) > 3
+    other = to_itf_json(run_trace(worlds, run))
+    assert "canonical" not in other["vars"]
+    assert "canonical" not in other["states"][0]
 
 
 @pytest.mark.parametrize("loop", [0, 99, "x"])
