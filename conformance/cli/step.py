@@ -7,6 +7,7 @@ saved as a trace.
 
 from __future__ import annotations
 
+import io
 import random
 import shlex
 import sys
@@ -83,7 +84,7 @@ class _WrongLineError(Exception):
 )
 @scope_options(Scope(clients=2, members=2), has_depth=False)
 @question_option
-@click.option("--random", "walk", type=Whole(1, 10_000), metavar="N", help="First N random steps.")
+@click.option("--random", "walk", type=Whole(1, 1_000), metavar="N", help="First N random steps.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Of the random steps.")
 @click.option("--take", metavar="N[,N...]", help="First take these choices, by their numbers.")
 @output_option("Save the run there as a trace, however it ends.")
@@ -143,7 +144,7 @@ def _prepare(stepper: Stepper, walk: int | None, seed: int, take: str | None) ->
         try:
             stepper.take(int(number))
         except ValueError as error:
-            why = error if number.strip().isdigit() else f"{number!r} is no number, such as 2"
+            why = error if number.strip().isdecimal() else f"{number!r} is no number, such as 2"
             done = len(stepper.numbers)
             raise click.UsageError(f"--take {take}: {why} (after {plural(done, 'step')})") from None
 
@@ -160,6 +161,8 @@ def _lines(session: _Session) -> Iterator[str]:
     At the terminal the first Ctrl-C, or the end of input, offers to save what is not saved.
     """
     if not sys.stdin.isatty():
+        if isinstance(sys.stdin, io.TextIOWrapper):
+            sys.stdin.reconfigure(errors="backslashreplace")  # bytes that are no text
         for line in sys.stdin:
             session.say(f"> {line.strip()}")
             yield line
@@ -229,7 +232,7 @@ class _Session:
                 self.next("")
             return True
         word, rest = words[0], " ".join(words[1:])
-        if word.isdigit():
+        if word.isdecimal():
             self.take(int(word))
             return True
         command = next((c for c in _COMMANDS if word in {c, c[0]} or word + c == "?help"), None)
@@ -280,7 +283,7 @@ class _Session:
         numbers = self.stepper.numbers
         if not numbers:
             raise _WrongLineError("this is the beginning")
-        if count and not (count.isdigit() and 1 <= int(count) <= len(numbers)):
+        if count and not (count.isdecimal() and 1 <= int(count) <= len(numbers)):
             raise _WrongLineError(f"can't go back {count}; give 1 to {len(numbers)}")
         self.stepper.go(numbers[: -int(count or 1)])
         self.next("")
@@ -340,7 +343,7 @@ class _Session:
     def why(self, number: str) -> None:
         """Explain the rules of a choice."""
         choices = self.stepper.choices()
-        if not (number.isdigit() and 1 <= int(number) <= len(choices)):
+        if not (number.isdecimal() and 1 <= int(number) <= len(choices)):
             raise _WrongLineError(f"say of which choice, 1 to {len(choices)}")
         turn = choices[int(number) - 1].turn
         rules = () if turn is None else dict.fromkeys(turn.rules)

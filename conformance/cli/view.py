@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -31,11 +31,13 @@ from fencepost.properties.worlds.scope import Scope
 from fencepost.traces.files.bounded import DocumentError, read_json
 from fencepost.traces.files.text_files import make_folder, write_text
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
-from fencepost.traces.pages.explorer_page import DEFAULT_STATES, page_of_exploration
 from fencepost.traces.pages.trace_page import PageTrace, trace_page
 from fencepost.traces.report.certificate_data import checked_certificate, is_certificate
 from fencepost.traces.report.certificate_page import certificate_page
 from fencepost.traces.report.report_folder import certificate_from_folder
+
+if TYPE_CHECKING:
+    from fencepost.traces.pages.explorer_page import ExploredPage
 
 TRACE, CERTIFICATE, FUZZ = "trace", "certificate", "fuzz run"
 _MOST_STATES = 20_000
@@ -57,7 +59,7 @@ _OF_THE_PAGE = frozenset({"files", "output", "explore", "max_states", "max_depth
 @click.option(
     "--max-states",
     type=Whole(1, _MOST_STATES),
-    default=DEFAULT_STATES,
+    default=1_000,
     show_default=True,
     metavar="N",
     help="The most states of an exploration; the nearest are on the page.",
@@ -89,15 +91,7 @@ def view_command(
         scope = chosen_scope(ctx, scope, question, explore)
         words = options_on_line(ctx, without=_OF_THE_PAGE)
         command = shlex.join(["fencepost", "step", "--revision", explore, *words])
-        with stops_reported(explore):
-            made = page_of_exploration(
-                find_revision(explore),
-                scope,
-                properties_for(explore),
-                max_states=max_states,
-                max_depth=max_depth,
-                command=command,
-            )
+        made = _explored(explore, scope, max_states, max_depth, command)
         _write(output, made.text)
         rest = "" if made.is_complete else f", cut off: --max-states {max_states}"
         click.echo(f"{output}: {plural(made.states, 'state')}{rest}")
@@ -117,6 +111,27 @@ def view_command(
     text = {CERTIFICATE: _certificates, FUZZ: _fuzz, TRACE: _traces}[kind](documents)
     _write(output, text)
     click.echo(f"{output}: {plural(len(documents), kind)}")
+
+
+def _explored(
+    revision: str, scope: Scope, max_states: int, max_depth: int | None, command: str
+) -> ExploredPage:
+    from fencepost.conformance.cli.explore import ProgressTeller  # noqa: PLC0415  (takes a while)
+    from fencepost.traces.pages.explorer_page import page_of_exploration  # noqa: PLC0415
+
+    teller = ProgressTeller()
+    with stops_reported(revision):
+        made = page_of_exploration(
+            find_revision(revision),
+            scope,
+            properties_for(revision),
+            max_states=max_states,
+            max_depth=max_depth,
+            command=command,
+            tell=teller.say,
+        )
+    teller.end()
+    return made
 
 
 def _write(output: Path, text: str) -> None:

@@ -11,7 +11,7 @@ Texts that occur often are stored once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,7 +33,6 @@ from fencepost.traces.pages.decisions import rule_json
 from fencepost.traces.pages.group_fields import BROUGHT, fields, knowledge, timer_name
 from fencepost.traces.pages.html import Pool, explorer_page
 
-DEFAULT_STATES = 1_000
 _UNKNOWN, _STOPS = -1, -2
 """In place of a state: it was not visited, or the machine stops."""
 
@@ -71,22 +70,31 @@ def page_of_exploration(
     scope: Scope,
     properties: Iterable[Property],
     *,
-    max_states: int = DEFAULT_STATES,
+    max_states: int,
     max_depth: int | None = None,
     command: str = "",
+    tell: Callable[[str], None] | None = None,
 ) -> ExploredPage:
     """Explore a scope, unfolded and the nearest states first, and make the page.
 
-    `command`: the command that steps through the same worlds at the terminal.
+    `command`: the command that steps through the same worlds at the terminal; `tell`: is told now
+    and then how far it is.
     """
     judged = JudgedWorlds(revision, scope, properties)
-    return _Explored(judged, max_states, max_depth).page(command)
+    return _Explored(judged, max_states, max_depth, tell).page(command)
 
 
 class _Explored:
     """An exploration as data for its page."""
 
-    def __init__(self, judged: JudgedWorlds, max_states: int, max_depth: int | None) -> None:
+    def __init__(
+        self,
+        judged: JudgedWorlds,
+        max_states: int,
+        max_depth: int | None,
+        tell: Callable[[str], None] | None,
+    ) -> None:
+        self.tell = tell
         self.judged, self.worlds = judged, judged.worlds
         self.names = client_names(self.worlds)
         done = explore(
@@ -94,12 +102,13 @@ class _Explored:
             keep_graph=True,
             max_states=max_states,
             max_depth=max_depth,
+            progress=None if tell is None else lambda done: tell(f"{done.states:,} states"),
             stops=stops_of(self.worlds.revision),
         )
         self.states = [] if done.graph is None else done.graph.states
         self.is_cut = not done.complete and (done.cut or not done.stuck)
         self.expanded = len(self.states) - (done.levels[-1] if self.is_cut else 0)
-        self.max_states, self.depth = max_states, len(done.levels) - 1
+        self.depth = len(done.levels) - 1
         self.numbers = {world: number for number, world in enumerate(self.states)}
         self.transitions = 0
         self.fields, self.actions, self.renames, self.faults = Pool(), Pool(), Pool(), Pool()
@@ -149,6 +158,8 @@ class _Explored:
         )
 
     def _state(self, number: int) -> dict[str, Any]:
+        if self.tell is not None:
+            self.tell(f"{number:,} of {len(self.states):,} states")
         world = self.states[number]
         names = self._symbols(world)
         document: dict[str, Any] = {

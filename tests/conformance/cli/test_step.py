@@ -160,6 +160,7 @@ def test_a_wrong_line_of_a_script_ends_it_and_loses_nothing(run: Run) -> None:
     for wrong, why in (
         ("99", "there is no choice 99; choose 1 to 7"),
         ("jump", "no command 'jump': give a number, or one of back"),
+        ("²", "no command '²'"),
         ("back 5", "can't go back 5; give 1 to 1"),
         ("save", "name the file, such as: save run.json"),
         ("view page", "name the page, such as: view run.html"),

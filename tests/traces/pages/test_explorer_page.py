@@ -195,7 +195,7 @@ def stops_midway() -> Revision:
 
 def test_where_the_machine_stops_is_said_and_not_gone_to(open_page: Open) -> None:
     scope = Scope(clients=1, acts=("join", "heartbeat", "tick"))
-    page = open_page(page_of_exploration(stops_midway(), scope, ()).text)
+    page = open_page(page_of_exploration(stops_midway(), scope, (), max_states=99).text)
     for kind in ("Join", "3 s", "Heartbeat", "3 s", "Heartbeat", "3 s"):
         page.locator("#choices button").filter(has_text=kind).first.click()
     stopped = page.locator("#choices button").filter(has_text="time passes → the machine stops")

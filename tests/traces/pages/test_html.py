@@ -56,7 +56,7 @@ def hashed(text: str) -> str:
 
 
 def explorer_text() -> str:
-    return page_of_exploration(KAFKA_4, Scope(clients=1), PROPERTIES.values()).text
+    return page_of_exploration(KAFKA_4, Scope(clients=1), PROPERTIES.values(), max_states=99).text
 
 
 PAGES = {
