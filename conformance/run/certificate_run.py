@@ -15,9 +15,10 @@ from fencepost.conformance.targets.target import Target
 from fencepost.conformance.targets.target_registry import (
     KnownAs,
     TargetOptions,
+    TestSubject,
     find_revision,
-    find_target,
     revision_for,
+    target_of,
 )
 from fencepost.model.bad_input import BadInputError
 from fencepost.model.history.words import plural
@@ -36,7 +37,7 @@ class NoCaseError(BadInputError):
 
 
 def run_certificate(
-    target: str | Target,
+    target: TestSubject,
     *,
     revision: str | None = None,
     suite: str = CATALOGUE,
@@ -51,7 +52,8 @@ def run_certificate(
     """Check a target against the decision table, as `fencepost certify` does.
 
     Args:
-        target: A target, or its name, such as `model:kafka-4` or `tcp://localhost:9092`.
+        target: A target, its name, such as `model:kafka-4` or `tcp://localhost:9092`, or a function
+            that makes a `Coordinator` in this process.
         revision: The revision that judges; by default the one for that target.
         suite: `catalogue`, `cover` or `pairs`.
         cases: Patterns of case ids (`JOIN-STATIC-*`): run only these.  Then nothing is certified.
@@ -65,12 +67,10 @@ def run_certificate(
     Raises UnknownTargetError for a name that no target or revision has, NoCaseError,
     KnownFailuresError, KeyError for an unknown suite, and TargetUnavailableError.
     """
-    if isinstance(target, str):
-        judge = find_revision(revision or revision_for(target))
-        chosen_options = options or TargetOptions()
-        subject = find_target(target, replace(chosen_options, jobs=jobs or chosen_options.jobs))
-    else:
-        judge, subject = find_revision(revision or revision_for(target.name)), target
+    chosen_options = options or TargetOptions()
+    subject = target_of(target, replace(chosen_options, jobs=jobs or chosen_options.jobs))
+    name = target if isinstance(target, str) else subject.name
+    judge = find_revision(revision or revision_for(name))
     chosen = find_suite(suite, judge)
     entries = matching_entries(chosen, cases)
     run_options = Options(level, jobs, seed, matching_ids(entries, skip))

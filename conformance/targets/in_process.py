@@ -7,6 +7,7 @@ client id and a number.  So a run is the same each time.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Self
 
@@ -187,3 +188,40 @@ class InProcessTarget:
         """Yield a fresh model."""
         del label, isolated, restarts
         yield InProcessCoordinator(ModelCoordinator(self._revision, self._version))
+
+
+class FactoryTarget:
+    """A coordinator in this process, made anew for each program."""
+
+    capacity = 1
+    hints = Hints()
+
+    def __init__(self, make: Callable[[], Coordinator]) -> None:
+        self.name = getattr(make, "__name__", type(make).__name__)
+        self._make = make
+        self._hello = ("unknown", "unknown")
+
+    async def __aenter__(self) -> Self:
+        """Do nothing: there is nothing to start."""
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Do nothing: there is nothing to end."""
+
+    def provenance(self) -> Provenance:
+        """Return the names in the introduction of the coordinator."""
+        return Provenance(self.name, *self._hello)
+
+    @asynccontextmanager
+    async def scope(
+        self, label: str, *, isolated: bool = False, restarts: bool = False
+    ) -> AsyncIterator[AsyncCoordinator]:
+        """Yield an unused coordinator."""
+        del label, isolated, restarts
+        inner = self._make()
+        try:
+            hello = inner.hello()
+            self._hello = (hello.implementation, hello.version)
+            yield InProcessCoordinator(inner)
+        finally:
+            inner.close()

@@ -6,9 +6,10 @@ A target's module is imported on its first use: the model needs no Kafka client,
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
 
 from fencepost.conformance.targets.brokers.kafka_version import (
     KafkaVersion,
@@ -18,7 +19,7 @@ from fencepost.conformance.targets.brokers.kafka_version import (
 from fencepost.conformance.targets.target import NO_LIMIT, Target
 from fencepost.conformance.targets.tcp.security import PLAINTEXT, Address, Security
 from fencepost.model.bad_input import BadInputError
-from fencepost.model.coordinator import CONFIG_DEFAULTS
+from fencepost.model.coordinator import CONFIG_DEFAULTS, Coordinator
 from fencepost.model.revision import Revision
 from fencepost.model.revisions import revisions
 from fencepost.model.suggestions import nearest
@@ -40,6 +41,11 @@ SIDE_BY_SIDE = 1000
 
 class UnknownTargetError(BadInputError):
     """No target has such a name.  `str()` names it and the forms that there are."""
+
+
+TestSubject = str | Target | Callable[[], Coordinator]
+"""A target by name (`mock`, `exec:COMMAND`, `tcp://HOST:PORT`), a target, or a function that makes
+a coordinator in this process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +75,26 @@ class TargetOptions:
         """All settings for a broker that is started here, as its configuration has them."""
         group = {k: str(NO_LIMIT if v is None else v) for k, v in self.settings.items()}
         return group | dict(self.properties)
+
+
+@runtime_checkable
+class _Openable(Protocol):
+    """Distinguishes a target from a function."""
+
+    def scope(self, label: str, *, isolated: bool = False, restarts: bool = False) -> Any:
+        """As a target has it."""
+        ...
+
+
+def target_of(subject: TestSubject, options: TargetOptions | None = None) -> Target:
+    """Return the target of what is to be tested.  Raises UnknownTargetError."""
+    if isinstance(subject, str):
+        return find_target(subject, options or TargetOptions())
+    if isinstance(subject, _Openable):
+        return subject
+    from fencepost.conformance.targets.in_process import FactoryTarget
+
+    return FactoryTarget(subject)
 
 
 def find_target(name: str, options: TargetOptions) -> Target:

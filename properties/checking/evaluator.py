@@ -260,9 +260,9 @@ class Coverage:
     examples: int = 0
     fired: Counter[str] = field(default_factory=Counter)
 
-    def add(self, rules: Iterable[str]) -> None:
-        """Count one more example, and the rules that it used."""
-        self.examples += 1
+    def add(self, rules: Iterable[str], *, is_example: bool = True) -> None:
+        """Count the rules that were used by one more example, or by something else."""
+        self.examples += is_example
         self.fired.update(set(rules))
 
     def unfired(self, revision: Revision) -> tuple[str, ...]:
@@ -279,12 +279,12 @@ class Coverage:
             and rule.id not in self.fired
         )
 
-    def text(self, revision: Revision) -> str:
-        """Return a sentence for the end of a run."""
+    def text(self, revision: Revision, beside: str = "") -> str:
+        """Return a sentence for the end of a run; `beside`: what used rules beside the examples."""
         missing = self.unfired(revision)
         known = {rule.id for _, rule in revision.rules()}
         used = len(known & set(self.fired))
-        begin = f"{self.examples} examples used {used} rules of {revision.name}"
+        begin = f"{self.examples} examples{beside} used {used} rules of {revision.name}"
         if not missing:
             return f"{begin}, all that can be reached."
         more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""

@@ -14,7 +14,8 @@ meaning when others are left out, and a program shrinks by leaving moves out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
@@ -117,7 +118,51 @@ def plainer(move: Move) -> Iterator[Move]:
 
 
 _FREQUENT = ("join", "join", "sync", "sync", "await", "form")
-_MOSTLY = ("",) * 36
+_PLAIN = 36
+"""How often a move is as a good client's, beside each variant once."""
+
+TABLES: Mapping[str, tuple[str, ...]] = {
+    "JoinGroup": ("join", "change"),
+    "SyncGroup": ("sync",),
+    "Heartbeat": ("beat",),
+    "LeaveGroup": ("leave", "batch"),
+    "LeaveGroup member": ("leave", "remove", "batch"),
+    "OffsetCommit": ("commit",),
+    "OffsetFetch": ("fetch",),
+    "DescribeGroups": ("describe",),
+    "ListGroups": ("list",),
+    "session timeout": ("pause",),
+    "join phase": ("pause", "leave"),
+    "sync phase": ("pause",),
+    "failover": ("failover",),
+}
+"""Table of rules → the actions that lead to it."""
+
+
+class Weights(NamedTuple):
+    """How moves are drawn: by which actions more often, how often odd, from which beginning.
+
+    `more`: action → how many times more often; `plain`: how many plain moves come to each variant;
+    `formed`: programs begin with a stable group.
+    """
+
+    more: Mapping[str, int] = {}
+    plain: int = _PLAIN
+    formed: bool = False
+
+
+USUAL = Weights()
+
+
+def weighted(missing: Iterable[str], number: int) -> Weights:
+    """Return the weights for a round of programs, by the table of each rule that none has used.
+
+    Each second round begins with a stable group, and each has more odd moves than the one before.
+    """
+    more: Counter[str] = Counter()
+    for table in missing:
+        more.update(TABLES.get(table, ()))
+    return Weights(more, max(_PLAIN >> number, 1), formed=number % 2 == 1)
 
 
 def member_ids(known: Sequence[str] = ()) -> st.SearchStrategy[str]:
@@ -239,18 +284,22 @@ _FIELDS: dict[str, dict[str, st.SearchStrategy[Any]]] = {
 
 
 def moves(
-    *, actions: Sequence[str] = tuple(ACTIONS), processes: Sequence[int] = range(len(PROCESSES))
+    *,
+    actions: Sequence[str] = tuple(ACTIONS),
+    processes: Sequence[int] = range(len(PROCESSES)),
+    weights: Weights = USUAL,
 ) -> st.SearchStrategy[Move]:
     """Draw an action of one process: mostly joins and syncs, one in four odd in some way.
 
-    `actions`: of `ACTIONS`; `processes`: indices into `PROCESSES`.
+    `actions`: of `ACTIONS`; `processes`: indices into `PROCESSES`; `weights`: how to draw.
     """
-    often = [do for do in (*_FREQUENT, *ACTIONS) if do in actions]
+    more = [do for do, times in weights.more.items() for _ in range(times)]
+    often = [do for do in (*_FREQUENT, *ACTIONS, *more) if do in actions]
     return st.builds(
         Move,
         do=st.sampled_from(sorted(often, key=list(ACTIONS).index)),
         who=st.sampled_from(list(processes)),
-        odd=st.sampled_from([*_MOSTLY, *(odd for odd in VARIANTS if odd)]),
+        odd=st.sampled_from([*[""] * weights.plain, *(odd for odd in VARIANTS if odd)]),
     )
 
 
@@ -260,20 +309,25 @@ def programs(
     max_moves: int = 16,
     actions: Sequence[str] = tuple(ACTIONS),
     processes: Sequence[int] = range(len(PROCESSES)),
+    weights: Weights = USUAL,
 ) -> st.SearchStrategy[Program]:
     """Draw the actions of several processes, in order.
 
-    Some programs have few processes, which get further, and some have all.
+    Some programs have few processes, which get further, and some have all.  `weights`: how to draw.
     """
+    first = (Move("form"),) if weights.formed and "form" in actions else ()
     crowds = sorted(
         {tuple(processes), *(tuple(processes)[:n] for n in range(1, len(processes)))}, key=len
     )
 
     def of(crowd: tuple[int, ...]) -> st.SearchStrategy[Program]:
         some = st.lists(
-            moves(actions=actions, processes=crowd), min_size=min_moves, max_size=max_moves
+            moves(actions=actions, processes=crowd, weights=weights),
+            min_size=min_moves,
+            max_size=max_moves,
         )
-        return st.builds(Program, moves=some.map(tuple), delayed=st.booleans())
+        begun = some.map(lambda drawn: (*first, *drawn))
+        return st.builds(Program, moves=begun, delayed=st.booleans())
 
     return st.sampled_from(crowds).flatmap(of)
 

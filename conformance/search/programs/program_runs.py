@@ -31,6 +31,7 @@ from typing import Any, Self
 
 from hypothesis import HealthCheck, Phase, event, given, seed, settings, target
 
+from fencepost.conformance.cases import ENTRIES
 from fencepost.conformance.cases.case_registry import Entry
 from fencepost.conformance.cases.script import (
     BOTH,
@@ -48,7 +49,7 @@ from fencepost.model.history.words import with_names
 from fencepost.model.messages.messages import LeavingMember
 from fencepost.model.plans.steps import GenerationOf, IdOf, Ms, Needs, instance_of
 from fencepost.model.revision import Revision
-from fencepost.model.table.table import LEVELS, Level
+from fencepost.model.table.table import LEVELS, Level, Rule, Table
 from fencepost.properties.checking.evaluator import Coverage
 from fencepost.properties.checking.shrinking import (
     EditStage,
@@ -69,8 +70,10 @@ from fencepost.properties.stateful.strategies import (
     PROCESSES,
     Move,
     Program,
+    Weights,
     plainer,
     programs,
+    weighted,
 )
 from fencepost.traces.files.trace_file import TraceFile
 
@@ -297,18 +300,23 @@ def _fields_in(script: Script) -> Any:
     return next(step.fields for step in script.steps if hasattr(step, "fields"))
 
 
+_NO_MOVES = Program(())
 _SHAPE = "no-answer-has-a-forbidden-shape"
 _REQUEST = re.compile(r"(?P<id>r\d+) \((?P<api>\S+) v\d+\)")
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramRun:
-    """A program that was run: its result, and the history properties that its answers break."""
+    """A program that was run: its result, and the history properties that its answers break.
+
+    `is_case`: it is a case of the catalogue, and has no program.
+    """
 
     program: Program
     result: CaseResult
     broken: dict[str, str]
     fails: bool
+    is_case: bool = False
 
     @property
     def gravity(self) -> int:
@@ -343,6 +351,8 @@ class ProgramRunner:
         self.revision = revision
         self.level = level
         self.coverage = Coverage() if coverage is None else coverage
+        self.cases = 0
+        """Number of cases of the catalogue that were run beside programs."""
         self._numbers = itertools.count(1)
         self._suite: Future[OpenTarget] = Future()
         self._ended: asyncio.Event | None = None
@@ -400,16 +410,28 @@ class ProgramRunner:
         results = running.result()
         return [self._ran(p, result) for p, result in zip(programs, results, strict=True)]
 
-    def _ran(self, program: Program, result: CaseResult) -> ProgramRun:
+    def run_cases(self, cases: Sequence[Entry]) -> list[ProgramRun]:
+        """Run cases of the catalogue; those that the target can't run show nothing."""
+        running = asyncio.run_coroutine_threadsafe(self.suite.run(cases), self._running())
+        self.cases += len(cases)
+        return [self._ran(_NO_MOVES, result, is_case=True) for result in running.result()]
+
+    def missing(self) -> list[tuple[Table, Rule]]:
+        """Return the rules that can be reached and that nothing has used, with their tables."""
+        missing = set(self.coverage.unfired(self.revision))
+        return [(table, rule) for table, rule in self.revision.rules() if rule.id in missing]
+
+    def _ran(self, program: Program, result: CaseResult, *, is_case: bool = False) -> ProgramRun:
         recording = result.recording
         broken: dict[str, str] = {}
-        if recording is not None and not recording.moved:
+        # A case may remove the group, or let it expire, which properties of answers don't know.
+        if not is_case and recording is not None and not recording.moved:
             broken = dict(broken_properties(recording.history))
         if result.verdict is not None:
-            self.coverage.add(result.verdict.used)
+            self.coverage.add(result.verdict.used, is_example=not is_case)
         grave = LEVELS.index(result.level) <= LEVELS.index(self.level)
         wrong = result.outcome is Outcome.FAIL and grave
-        return ProgramRun(program, result, broken, wrong or bool(broken))
+        return ProgramRun(program, result, broken, wrong or bool(broken), is_case)
 
     def report(self, ran: ProgramRun) -> str:
         """Explain a failure: requests, answers, what was due and why; members by name."""
@@ -470,17 +492,50 @@ class _FailureFoundError(AssertionError):
     """A program fails."""
 
 
+_ROUNDS = 4
+
+
 def search_quickly(
     runner: ProgramRunner, chosen: settings, doings: Sequence[str] = ALL
 ) -> Searched:
-    """Let Hypothesis search with long programs, one after the other, on a virtual clock."""
-    failing: list[ProgramRun] = []
+    """Let Hypothesis search with long programs, one after the other, on a virtual clock.
+
+    It searches in rounds, and draws more of the moves that lead to rules not used yet.  Then, if
+    nothing failed, the cases of the catalogue are run, and of those that fail the gravest counts,
+    of several the shortest.
+    """
     tried = 0
 
     def run(program: Program) -> ProgramRun:
         nonlocal tried
         tried += 1
         return runner.run([program])[0]
+
+    for number in range(_ROUNDS):
+        examples = chosen.max_examples * (number + 1) // _ROUNDS - tried
+        if examples <= 0:
+            continue
+        tables = [table.name for table, _ in runner.missing()] if number else []
+        shorter = settings(chosen, max_examples=examples)
+        failing = _searched_round(run, shorter, doings, weighted(tables, number), number)
+        if failing is not None:
+            return Searched(_shrunk(failing, run), tried)
+    if set(doings) < set(ALL):
+        return Searched(None, tried)
+    cases = runner.run_cases(shortest_first(runner.revision))
+    failed = min((ran for ran in cases if ran.fails), key=lambda ran: ran.gravity, default=None)
+    return Searched(failed, tried)
+
+
+def _searched_round(
+    run: Callable[[Program], ProgramRun],
+    chosen: settings,
+    doings: Sequence[str],
+    weights: Weights,
+    number: int,
+) -> ProgramRun | None:
+    """Return a program that fails, of one round, or None."""
+    failing: list[ProgramRun] = []
 
     @settings(
         chosen,
@@ -489,7 +544,7 @@ def search_quickly(
         report_multiple_bugs=False,
         suppress_health_check=list(HealthCheck),
     )
-    @given(programs(min_moves=_LONG, max_moves=_LONGEST, actions=doings))
+    @given(programs(min_moves=_LONG, max_moves=_LONGEST, actions=doings, weights=weights))
     def judged(program: Program) -> None:
         if failing:
             raise _FailureFoundError  # Hypothesis runs a failing example again
@@ -501,11 +556,23 @@ def search_quickly(
             failing.append(ran)
             raise _FailureFoundError
 
+    if chosen.derandomize:
+        judged = seed(number)(judged)
     try:
         judged()
     except _FailureFoundError:
-        return Searched(_shrunk(failing[0], run), tried)
-    return Searched(None, tried)
+        return failing[0]
+    return None
+
+
+def shortest_first(revision: Revision) -> list[Entry]:
+    """Return the cases of the catalogue, those with the fewest steps first."""
+    levels = {rule.id: rule.level for _, rule in revision.rules()}
+
+    def steps(entry: Entry) -> int:
+        return len(entry.case(levels, delayed=bool(entry.delayed)).steps)
+
+    return sorted(ENTRIES, key=steps)
 
 
 def _shrunk(first: ProgramRun, run: Callable[[Program], ProgramRun]) -> ProgramRun:

@@ -10,12 +10,13 @@ which rule, the same program as code, and a trace file for `fencepost replay`.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import unittest
-from collections.abc import Callable, Sequence
-from contextlib import asynccontextmanager
+import warnings
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
+from typing import ClassVar
 
 from hypothesis import settings as hypothesis_settings
 
@@ -27,82 +28,28 @@ from fencepost.conformance.search.programs.program_runs import (
     search_quickly,
     search_side_by_side,
 )
-from fencepost.conformance.targets.in_process import InProcessCoordinator
-from fencepost.conformance.targets.target import Hints, Target
-from fencepost.conformance.targets.target_registry import TargetOptions, find_revision, find_target
-from fencepost.model.coordinator import Coordinator, Provenance
+from fencepost.conformance.targets.target_registry import TestSubject, find_revision, target_of
+from fencepost.model.history.words import plural
 from fencepost.model.table.table import Level
 from fencepost.properties.checking.evaluator import Coverage
 from fencepost.properties.stateful.strategies import Program
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from fencepost.model.coordinator import AsyncCoordinator
-
 TRACES = Path("fencepost-traces")
 """Folder for traces of failures, below the current folder."""
-
-Held = str | Target | Callable[[], Coordinator]
-"""Test subjects: a target by name (`mock`, `exec:COMMAND`, `tcp://HOST:PORT`), a target, or a
-function that makes a coordinator in this process.
-"""
 
 _NO_SLASHES = re.compile(r"[^A-Za-z0-9.]+")
 
 
-@runtime_checkable
-class _Openable(Protocol):
-    """Distinguishes a target from a function."""
-
-    def scope(self, label: str, *, isolated: bool = False, restarts: bool = False) -> Any:
-        """As a target has it."""
-        ...
+class RulesNotUsedWarning(UserWarning):
+    """Rules were never used, so a test shows nothing of them."""
 
 
 class ViolationError(AssertionError):
     """A coordinator did what the model doesn't; `str()` is the whole report."""
 
 
-class FactoryTarget:
-    """A coordinator in this process, made anew for each program."""
-
-    capacity = 1
-    hints = Hints()
-
-    def __init__(self, make: Callable[[], Coordinator]) -> None:
-        self.name = getattr(make, "__name__", type(make).__name__)
-        self._make = make
-        self._hello = ("unknown", "unknown")
-
-    async def __aenter__(self) -> Self:
-        """Nothing to start."""
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        """Nothing to end."""
-
-    def provenance(self) -> Provenance:
-        """Return the names in the introduction of the coordinator."""
-        return Provenance(self.name, *self._hello)
-
-    @asynccontextmanager
-    async def scope(
-        self, label: str, *, isolated: bool = False, restarts: bool = False
-    ) -> AsyncIterator[AsyncCoordinator]:
-        """Yield an unused coordinator."""
-        del label, isolated, restarts
-        inner = self._make()
-        try:
-            hello = inner.hello()
-            self._hello = (hello.implementation, hello.version)
-            yield InProcessCoordinator(inner)
-        finally:
-            inner.close()
-
-
 def machine_against(
-    held: Held,
+    held: TestSubject,
     *,
     revision: str = "kafka-4",
     level: Level = Level.SHOULD,
@@ -136,18 +83,23 @@ def machine_against(
             with ProgramRunner(target, judge, level=level, coverage=self.coverage) as runner:
                 look = search_quickly if runner.is_quick else search_side_by_side
                 searched: Searched = look(runner, chosen, doings)
-                coverage_text = self.coverage.text(judge)
+                cases = plural(runner.cases, "case")
+                beside = f" and {cases} of the catalogue" if runner.cases else ""
+                coverage_text = self.coverage.text(judge, beside)
                 report = _report(runner, searched.failing, traces) if searched.failing else ""
             print(coverage_text)  # noqa: T201  (pytest shows it: -rP, or where the test fails)
             if report:
                 raise ViolationError(report)
+            if self.coverage.unfired(judge):
+                with contextlib.suppress(RulesNotUsedWarning):  # a user may make errors of warnings
+                    warnings.warn(coverage_text, RulesNotUsedWarning, stacklevel=2)
 
     Machine.__qualname__ = Machine.__name__ = f"MachineAgainst_{_slug(target.name)}"
     return Machine
 
 
 def check_programs(
-    held: Held,
+    held: TestSubject,
     *programs: Program,
     revision: str = "kafka-4",
     level: Level = Level.SHOULD,
@@ -167,18 +119,13 @@ def check_programs(
     return results
 
 
-def target_of(held: Held) -> Target:
-    """Make a target of the coordinator to test.  Raises UnknownTargetError."""
-    if isinstance(held, str):
-        return find_target(held, TargetOptions())
-    if isinstance(held, _Openable):
-        return held
-    return FactoryTarget(held)
-
-
 def _report(runner: ProgramRunner, ran: ProgramRun, traces: Path) -> str:
     lines = ["this program was answered wrongly:", "", runner.report(ran), ""]
-    lines += ["As code:", f"    {ran.program.text}"]
+    if ran.is_case:
+        id_ = ran.result.case.id
+        lines += ["It is a case of the catalogue:", f"    run_certificate(…, cases=[{id_!r}])"]
+    else:
+        lines += ["As code:", f"    {ran.program.text}"]
     trace = runner.trace(ran)
     if trace is not None:
         traces.mkdir(parents=True, exist_ok=True)

@@ -9,9 +9,11 @@ import pytest
 from support.command import run
 
 from fencepost.conformance.run.certificate_run import NoCaseError, run_certificate
+from fencepost.conformance.targets.in_process import ModelCoordinator
 from fencepost.conformance.targets.target_registry import (
     TargetOptions,
     UnknownTargetError,
+    find_revision,
     find_target,
 )
 from fencepost.model.table.table import Level
@@ -33,6 +35,17 @@ def test_a_target_can_be_given_itself() -> None:
     certificate = run_certificate(target, cases=[ZOMBIE], revision="comment-table-1")
     assert certificate.revision == "comment-table-1"
     assert certificate.exit_code() == 1
+
+
+def test_a_coordinator_in_python_can_be_given() -> None:
+    def mine() -> ModelCoordinator:
+        return ModelCoordinator(find_revision("mutant:zombie-join-takes-over"))
+
+    certificate = run_certificate(mine, cases=["*/zombie-*"])
+    by_name = run_certificate("mutant:zombie-join-takes-over", cases=["*/zombie-*"])
+    outcomes = [[r.outcome for r in each.results] for each in (certificate, by_name)]
+    assert outcomes[0] == outcomes[1]
+    assert (certificate.revision, certificate.exit_code()) == ("kafka-4", 1)
 
 
 def test_options_are_as_those_of_the_command() -> None:

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import unittest
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,20 +24,27 @@ from fencepost.conformance.search.programs.program_runs import (
     search_side_by_side,
 )
 from fencepost.conformance.search.programs.pytest_support import (
-    FactoryTarget,
+    RulesNotUsedWarning,
     ViolationError,
     check_programs,
     machine_against,
-    target_of,
 )
-from fencepost.conformance.targets.in_process import ModelCoordinator
-from fencepost.conformance.targets.target_registry import UnknownTargetError
+from fencepost.conformance.targets.in_process import FactoryTarget, ModelCoordinator
+from fencepost.conformance.targets.target_registry import UnknownTargetError, target_of
 from fencepost.model.coordinator import Answer, Send
 from fencepost.model.revisions import revisions
 from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.model.table.table import Level
 from fencepost.properties.checking.evaluator import Coverage
-from fencepost.properties.stateful.strategies import ACTIONS, PROCESSES, VARIANTS, Move, Program
+from fencepost.properties.stateful.strategies import (
+    ACTIONS,
+    PROCESSES,
+    TABLES,
+    VARIANTS,
+    Move,
+    Program,
+    weighted,
+)
 from fencepost.traces.files.trace_file import TraceFile
 
 DOCUMENT = ROOT / "docs" / "brokers" / "hypothesis.md"
@@ -70,16 +78,61 @@ def silent() -> Silent:
     return Silent(KAFKA_4)
 
 
-def test_the_model_passes_and_says_which_rules_were_never_used(
+def test_the_model_passes_and_each_rule_is_reached(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     case = machine_against("model", settings=FEW, traces=tmp_path)
 
     assert passes(case).wasSuccessful()
-    said = capsys.readouterr().out
-    assert said.startswith("25 examples used ")
-    assert "rules of kafka-4; never: " in said
+    assert re.fullmatch(
+        r"25 examples and \d{3} cases of the catalogue used \d+ rules of kafka-4, all that can be "
+        r"reached\.\n",
+        capsys.readouterr().out,
+    )
     assert list(tmp_path.iterdir()) == []
+
+
+def test_rules_that_were_never_used_are_named_in_pytests_summary(tmp_path: Path) -> None:
+    few = settings(FEW, max_examples=5)
+    case = machine_against("model", doings=("join", "sync"), settings=few, traces=tmp_path)
+
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        assert passes(case).wasSuccessful()
+    (one,) = warned
+    assert one.category is RulesNotUsedWarning
+    assert "rules of kafka-4; never: " in str(one.message)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert passes(case).wasSuccessful(), "a warning is no failure of the coordinator"
+
+
+def test_a_fault_that_no_program_reaches_is_shown_by_a_case_of_the_catalogue(
+    tmp_path: Path,
+) -> None:
+    def oversized() -> ModelCoordinator:
+        return ModelCoordinator(find_revision("mutant:group-size-unchecked"))
+
+    few = settings(FEW, max_examples=5)
+    ((_, report),) = passes(machine_against(oversized, settings=few, traces=tmp_path)).failures
+    assert "It is a case of the catalogue:" in report
+    assert "cases=['JOIN-GROUP-FULL" in report
+    assert "← wrong" in report
+
+
+def test_later_rounds_draw_more_of_what_leads_to_rules_not_used() -> None:
+    first = weighted([], 0)
+    second = weighted(["Heartbeat", "Heartbeat", "LeaveGroup", "offset retention"], 1)
+
+    assert (first.more, first.formed) == ({}, False)
+    assert second.more == {"beat": 2, "leave": 1, "batch": 1}
+    assert second.formed
+    assert second.plain < first.plain
+
+
+def test_tables_lead_to_actions_that_there_are() -> None:
+    assert {do for actions in TABLES.values() for do in actions} <= set(ACTIONS)
+    assert set(TABLES) <= set(KAFKA_4.tables)
 
 
 def test_who_never_fences_is_shown_two_processes_of_one_instance(
