@@ -119,7 +119,7 @@ def plainer(move: Move) -> Iterator[Move]:
 
 _FREQUENT = ("join", "join", "sync", "sync", "await", "form")
 _PLAIN = 36
-"""How often a move is as a good client's, beside each variant once."""
+"""Number of plain moves for one of each variant."""
 
 TABLES: Mapping[str, tuple[str, ...]] = {
     "JoinGroup": ("join", "change"),
@@ -140,7 +140,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
 
 
 class Weights(NamedTuple):
-    """How moves are drawn: by which actions more often, how often odd, from which beginning.
+    """The weights of moves: which actions come more often, how many moves are plain.
 
     `more`: action → how many times more often; `plain`: how many plain moves come to each variant;
     `formed`: programs begin with a stable group.
