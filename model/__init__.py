@@ -33,9 +33,10 @@ from fencepost.model._door import lazy
 
 if TYPE_CHECKING:
     from fencepost.model.classic.cells import when
+    from fencepost.model.classic.classic_work import ClassicWork
     from fencepost.model.classic.effects import Do
     from fencepost.model.classic.group import Group
-    from fencepost.model.classic.vocabulary import GroupState, Mid, Role
+    from fencepost.model.classic.vocabulary import GroupState, Membership, Mid, Role
     from fencepost.model.coordinator import (
         Answer,
         Config,
@@ -61,15 +62,17 @@ if TYPE_CHECKING:
     from fencepost.model.revisions.base import KAFKA_4
     from fencepost.model.revisions.release_revisions import RELEASES
     from fencepost.model.revisions.revisions import find as find_revision
-    from fencepost.model.table.expr import all_of, any_of, negate
+    from fencepost.model.table.expr import Column, all_of, any_of, negate
     from fencepost.model.table.shared_features import Inst
-    from fencepost.model.table.table import Echo, Level, Rule
+    from fencepost.model.table.table import Echo, Level, OwnStep, Rule
     from fencepost.model.work import Incoming, Outcome, Span
 
 __all__ = [
     "KAFKA_4",
     "RELEASES",
     "Answer",
+    "ClassicWork",
+    "Column",
     "Config",
     "Coordinator",
     "CoordinatorFailure",
@@ -89,8 +92,10 @@ __all__ = [
     "LeavingMember",
     "Level",
     "Machine",
+    "Membership",
     "Mid",
     "Outcome",
+    "OwnStep",
     "Reset",
     "Revision",
     "Role",

@@ -17,9 +17,9 @@ from msgspec.structs import replace
 from fencepost.model.coordinator import CONFIG_DEFAULTS, Config
 from fencepost.model.protocol import Write
 from fencepost.model.revision import Revision
-from fencepost.model.table.expr import Point
+from fencepost.model.table.expr import Column, Point
 from fencepost.model.table.shared_features import Availability
-from fencepost.model.table.table import Rule, TableError
+from fencepost.model.table.table import OwnStep, Rule, TableError
 from fencepost.model.work import CLEANUP, Effect, Incoming, Outcome, Span, Timer, W, Work
 
 if TYPE_CHECKING:
@@ -57,6 +57,11 @@ class Machine:
         for do, twist in revision.twists.items():
             self.effects[do] = twist(self.effects[do])
         self._tables = revision.tables
+        self._columns = {
+            table.name: columns
+            for table in revision.tables.values()
+            if (columns := tuple(f for f in table.features if isinstance(f, Column)))
+        }
         self._handlers = protocol.handlers
         self._distort = revision.distort
         self._writes: dict[Enum, Write[Any]] = {**protocol.writes} if in_two_steps else {}
@@ -129,8 +134,23 @@ class Machine:
 
     # For the handlers of a protocol.
 
-    def decide(self, table: str, point: Point) -> Rule:
-        """Return a table's rule for a point.  Raises TableError where there isn't exactly one."""
+    def decide(
+        self,
+        table: str,
+        point: Point,
+        group: object = None,
+        member_id: str = "",
+        group_instance_id: str | None = None,
+    ) -> Rule:
+        """Return a table's rule for a point.  Raises TableError where there isn't exactly one.
+
+        The point has no `Column` yet; its value follows from the group and the ids.
+        """
+        for column in self._columns.get(table, ()):
+            try:
+                point += (column.value(group, member_id, group_instance_id),)
+            except ValueError as error:
+                raise TableError(f"{table}: column {error}") from error
         return self._tables[table].decide(point)
 
     def perform(self, work: W, rule: Rule, skip: Enum | None = None) -> list[W]:
@@ -149,7 +169,7 @@ class Machine:
                 for w in works:
                     writes[do].begin(w)
                 break
-            effect = self.effects[do]
+            effect = do.perform if isinstance(do, OwnStep) else self.effects[do]
             try:
                 if len(works) == 1:
                     works = effect(works[0]) or works

@@ -14,7 +14,7 @@ from typing import Any
 from fencepost.model.messages.shapes import Message
 from fencepost.model.protocol import Protocol
 from fencepost.model.table.columns import Columns
-from fencepost.model.table.expr import Expr, features_of
+from fencepost.model.table.expr import Column, Expr, features_of
 from fencepost.model.table.table import Rule, Table, TableError, UnknownNameError
 from fencepost.model.work import Effect
 
@@ -201,10 +201,16 @@ def _check_once(name: str, differences: Iterable[Difference]) -> None:
 
 
 def _check_columns(table: Table, rule: Rule, columns: Columns) -> None:
-    """Check that the table has the columns of a rule's guard; raises TableError."""
+    """Check that the table has, or may have, the columns of a rule's guard; raises TableError."""
     there = {id(feature) for feature in table.features}
     for feature in features_of(rule.guard):
-        if id(feature) not in there:
+        if isinstance(feature, Column):
+            if table.name not in columns.member_tables:
+                raise TableError(
+                    f"{rule.id}: table {table.name} is not of requests about one member, so it has "
+                    f"no column {feature.name}; {', '.join(columns.member_tables)} may have it"
+                )
+        elif id(feature) not in there:
             there_are = ", ".join(columns.name(known) or known.name for known in table.features)
             raise TableError(
                 f"{rule.id}: table {table.name} has no column "
@@ -231,4 +237,7 @@ def _applied(table: Table, differences: Iterable[Difference], columns: Columns) 
             tuple(r for old in rules for r in (new if old.id == rule_id else (old,)))
             for rules in (checks, rows)
         )
-    return Table(table.name, table.features, checks, rows)
+    features = (feature for rule in (*checks, *rows) for feature in features_of(rule.guard))
+    added = {id(f): f for f in features if isinstance(f, Column)}
+    fixed = tuple(f for f in table.features if not isinstance(f, Column))
+    return Table(table.name, (*fixed, *added.values()), checks, rows)

@@ -29,6 +29,7 @@ from fencepost.conformance.targets.own_revision import promises_for, properties_
 from fencepost.conformance.targets.target_registry import find_revision
 from fencepost.model.history.words import plural
 from fencepost.model.revision import Revision
+from fencepost.model.table.expr import Column
 from fencepost.properties.checking.liveness import PROMISES_BY_ID
 from fencepost.properties.claims.property_classes import headline
 from fencepost.properties.claims.property_registry import FORMULAS, PROPERTIES, find_formula
@@ -91,15 +92,31 @@ def prove_command(revision: str, names: tuple[str, ...], *, strict: bool, as_jso
             **proof.to_json(),
             "is_safe": _is_safe(proof),
             "verdict": _verdict(proof),
+            "free_columns": _free_columns(revision_),
             "only_elsewhere": {Engine.EXPLORATION.value: _only_explored()},
             "runs": [runs[key] for key in sorted(runs)],
         }
         echo_json(document)
     else:
         _show(proof, seconds, runs, in_full=bool(names))
+        for table, column in _free_columns(revision_):
+            left_out = "its function is not in the proof, where it may have any value"
+            console().print(Text(f"column {column} of table {table}: {left_out}"), soft_wrap=True)
     if proof.failures if strict else not _is_safe(proof):
         return _EXIT_FAILED
     return _EXIT_UNKNOWN if proof.uncovered else 0
+
+
+def _free_columns(revision: Revision) -> list[tuple[str, str]]:
+    """Return the tables and columns of a user's own whose meaning proofs don't know."""
+    from fencepost.properties.proofs.abstract_guards import MEANINGS  # noqa: PLC0415  (Z3 is an extra)
+
+    return [
+        (table.name, feature.name)
+        for table in revision.tables.values()
+        for feature in table.features
+        if isinstance(feature, Column) and feature not in MEANINGS
+    ]
 
 
 def _violated(proof: Proof) -> dict[str, PropertyClass]:

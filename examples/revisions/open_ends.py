@@ -6,6 +6,7 @@
 from fencepost.model import GroupState, Incoming, find_revision
 from fencepost.properties import (
     Engine,
+    Fair,
     NamedScope,
     Promise,
     Property,
@@ -86,6 +87,8 @@ PROMISES = (
         source='KIP-345 "Future Works"',
         when=nobody_reads,
         until=somebody_reads,
+        fair=Fair.CONDUCT,
+        property_class=PropertyClass.SAFETY,
         harm="all partitions are nobody's, for ever",
     ),
 )

@@ -14,6 +14,7 @@ from fencepost.model.classic.vocabulary import (
     GroupState,
     Late,
     Left,
+    Membership,
     Mid,
     Offer,
     Parked,
@@ -25,7 +26,7 @@ from fencepost.model.classic.vocabulary import (
 )
 from fencepost.model.table import shared_features
 from fencepost.model.table.columns import VERSION, Cell, Columns
-from fencepost.model.table.expr import Expr, Feature
+from fencepost.model.table.expr import Expr, Feature, all_of
 from fencepost.model.table.shared_features import Availability, GroupId, Inst, Record, Room
 
 
@@ -60,6 +61,7 @@ class Cells(TypedDict, total=False):
     consumers: Cell[bool]
     subscribed: Cell[bool]
     remaining: Cell[bool]
+    membership: Cell[Membership]
 
 
 def _feature(column: str) -> Feature:
@@ -74,6 +76,7 @@ COLUMNS = Columns(
     related=vocabulary.RELATED,
     feasible=vocabulary.feasible,
     headings=("mid", "inst", "state"),
+    member_tables=vocabulary.MEMBER_TABLES,
 )
 
 # The values of the columns that most rules fill.  `EMPTY` is the empty member id; the Empty state
@@ -87,9 +90,11 @@ FOLLOWER, LEADER = Role.FOLLOWER, Role.LEADER
 UNCHANGED, CHANGED = Change.UNCHANGED, Change.CHANGED
 
 
-def when(**cells: Unpack[Cells]) -> Expr:
+def when(*conditions: Expr, **cells: Unpack[Cells]) -> Expr:
     """Make the guard that holds where each of these features has the value, or one of the values.
 
-    Takes and raises what `Columns.guard` does.
+    `conditions`: of a user's own columns, such as `MINE.among(…)`.  Takes and raises what
+    `Columns.guard` does.
     """
-    return COLUMNS.guard(cells)
+    guard = COLUMNS.guard(cells)
+    return all_of(*conditions, guard) if conditions else guard

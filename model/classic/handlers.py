@@ -73,7 +73,8 @@ def join(
         here,
         restart_needs_room=revision.restart_needs_room,
     ):
-        rule = machine.decide("JoinGroup", point)
+        ids = message.member_id, message.group_instance_id
+        rule = machine.decide("JoinGroup", point, group, *ids)
         work = ClassicWork(group, span, request)
         work.caller, work.instance = message.member_id, message.group_instance_id
         for done in machine.perform(work, rule):
@@ -125,7 +126,8 @@ def _member_request(
 ) -> tuple[Outcome, ...]:
     outcomes: list[Outcome] = []
     for point in points:
-        rule = machine.decide(api, point)
+        ids = message.member_id, message.group_instance_id
+        rule = machine.decide(api, point, group, *ids)
         work = ClassicWork(group, span, request)
         work.caller, work.instance = message.member_id, message.group_instance_id
         for done in machine.perform(work, rule):
@@ -159,7 +161,8 @@ def commit(
     for point in features.commit_points(
         group, request.version, message, kept, machine.config, here
     ):
-        rule = machine.decide(message.API, point)
+        ids = message.member_id, message.group_instance_id
+        rule = machine.decide(message.API, point, group, *ids)
         work = ClassicWork(group, span, inner)
         work.caller, work.instance = message.member_id, message.group_instance_id
         works = machine.perform(work, rule)
@@ -346,6 +349,9 @@ def _leave_rows(
             row_rule = machine.decide(
                 "LeaveGroup member",
                 features.leaving_point(before.group, row.member_id, row.group_instance_id),
+                before.group,
+                row.member_id,
+                row.group_instance_id,
             )
             assert row_rule.answer is not None
             wants_rebalance |= Do.REBALANCE in row_rule.effect
@@ -463,7 +469,7 @@ def _end_write(
         if perform.end_restart(work, timer.subject):
             return machine.effects[Do.ANSWER_RESTARTED](work) or [work]
         return [work]
-    rule = machine.decide("SyncGroup", features.LEADERS_SYNC)
+    rule = machine.decide("SyncGroup", features.LEADERS_SYNC, group, group.leader or "")
     rule = rule.but(effect=rule.effect[rule.effect.index(Do.ASSIGN) :])
     return _carry_out(machine, group, work, rule)
 

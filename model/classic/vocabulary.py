@@ -10,8 +10,9 @@ Words: mid = member.id, inst = group.instance.id.
 from __future__ import annotations
 
 from collections.abc import Hashable
+from typing import Any
 
-from fencepost.model.table.expr import Feature
+from fencepost.model.table.expr import Column, Feature
 from fencepost.model.table.shared_features import INST, RECORD, ROOM, Inst, Record, Room, Word
 
 
@@ -134,6 +135,14 @@ class Late(Word):
     STATIC = "static members alone"
 
 
+class Membership(Word):
+    """Kind of the member that the member id of the request is of."""
+
+    NONE = "no member"
+    DYNAMIC = "dynamic"
+    STATIC = "static"
+
+
 class Stored(Word):
     """State of a group that another coordinator loads in a failover."""
 
@@ -172,6 +181,27 @@ REMAINING = Feature("other offsets", (False, True), "whether a deletion leaves o
 STORED = Feature("stored", tuple(Stored), "what a failover finds")
 
 
+def _membership(group: Any, member_id: str, _: str | None) -> Membership:
+    member = None if group is None else group.member(member_id)
+    if member is None:
+        return Membership.NONE
+    return Membership.STATIC if member.is_static else Membership.DYNAMIC
+
+
+MEMBERSHIP = Column(
+    "membership", tuple(Membership), "what the member of this id is, whatever it names", _membership
+)
+MEMBER_TABLES = (
+    "JoinGroup",
+    "SyncGroup",
+    "Heartbeat",
+    "OffsetCommit",
+    "TxnOffsetCommit",
+    "LeaveGroup member",
+)
+"""The tables of requests about one member: they may have a `Column`."""
+
+
 _WITHOUT_MEMBERS = frozenset({GroupState.ABSENT, GroupState.EMPTY, GroupState.DEAD})
 _WITHOUT_ANYONE = frozenset({GroupState.ABSENT, GroupState.DEAD})
 
@@ -195,6 +225,7 @@ RELATED: tuple[Feature, ...] = (
     CONSUMERS,
     SUBSCRIBED,
     REMAINING,
+    MEMBERSHIP,
 )
 """Features some of whose values can't occur together; `feasible` uses no others."""
 
@@ -208,13 +239,19 @@ def feasible(answers: dict[int, Hashable]) -> bool:
     member where there are none, or of a new member outside of a rebalance; no room where members
     don't count; a generation where there is no group; a parked member where no member is left; a
     record that is too large where none is written.  Without members their type means nothing, and
-    they read no topic; with members it means nothing whether a deletion leaves offsets.
+    they read no topic; with members it means nothing whether a deletion leaves offsets.  Only a
+    member is dynamic or static, and it is static if an instance is mapped to it.
     """
 
     def get(feature: Feature) -> Hashable:
         return answers.get(id(feature))
 
     state, mid, inst, role = get(STATE), get(MID), get(INST), get(ROLE)
+    if (kind := get(MEMBERSHIP)) is not None and (
+        (kind is Membership.NONE) is (mid is Mid.MEMBER)
+        or (inst is Inst.OWN and kind is not Membership.STATIC)
+    ):
+        return False
     if state in _WITHOUT_MEMBERS and (mid is Mid.MEMBER or inst in {Inst.OWN, Inst.OTHER}):
         return False
     if state in _WITHOUT_ANYONE and mid is Mid.PENDING:

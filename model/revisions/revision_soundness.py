@@ -16,8 +16,9 @@ from fencepost.model.messages.errors import Error
 from fencepost.model.protocol import Protocol
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.revisions import NAMES, find
+from fencepost.model.table.expr import Column
 from fencepost.model.table.step_soundness import misplaced_steps, step_faults
-from fencepost.model.table.table import Echo, Level, Rule
+from fencepost.model.table.table import Echo, Level, OwnStep, Rule
 from fencepost.model.table.table_soundness import decided, table_faults
 
 _ID = re.compile(r"[A-Z0-9]+(-[A-Z0-9]+)*")
@@ -77,7 +78,9 @@ def _missing(revision: Revision, base: Revision) -> Iterator[str]:
         table = revision.tables.get(name)
         if table is None:
             yield f"there is no table {name}; begin with derive(), which keeps it"
-        elif list(map(id, table.features)) != list(map(id, known.features)):
+        elif [id(f) for f in table.features if not isinstance(f, Column)] != [
+            id(f) for f in known.features if not isinstance(f, Column)
+        ]:
             names = ", ".join(feature.name for feature in known.features)
             yield f"table {name} must ask for these features, in this order: {names}"
 
@@ -100,8 +103,9 @@ def _of_rule(rule: Any, protocol: Protocol[Any, Any]) -> Iterator[str]:
     if not isinstance(rule.effect, tuple):
         effect = rule.effect if isinstance(rule.effect, steps) else repr(rule.effect)
         yield f"{name}: its effect is {effect}; give a tuple of steps, as in ({example},)"
-    elif unknown := [step for step in rule.effect if not isinstance(step, steps)]:
-        yield f"{name}: {unknown[0]!r} is no step; the steps are the members of {steps.__name__}"
+    elif unknown := [step for step in rule.effect if not isinstance(step, (steps, OwnStep))]:
+        listed = f"the steps are the members of {steps.__name__}, or an OwnStep"
+        yield f"{name}: {unknown[0]!r} is no step; {listed}"
     if rule.answer is not None and not isinstance(rule.answer, Error):
         yield f"{name}: its answer is {rule.answer!r}; the answers are the members of Error"
     if not isinstance(rule.level, Level) or not isinstance(rule.echo, Echo):

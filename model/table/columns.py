@@ -46,13 +46,14 @@ class Columns:
     `features`: column → its feature.  `related`: the features whose values don't go together
     freely.  `feasible`: returns True if values of these (by feature identity) can occur together.
     `headings`: the names of the features that have a column of their own in a printed table, in
-    order.
+    order.  `member_tables`: the tables that may have a `Column`.
     """
 
     features: Mapping[str, Feature]
     related: tuple[Feature, ...]
     feasible: Callable[[dict[int, Hashable]], bool]
     headings: tuple[str, ...]
+    member_tables: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import NoReturn
+from typing import Any, NoReturn
 
 
 class Expr:
@@ -59,6 +59,25 @@ class Feature:
     def below(self, value: int) -> Expr:
         """Make the condition that this feature, a number, is less."""
         return self.among(*(v for v in self.domain if isinstance(v, int) and v < value))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Column(Feature):
+    """A feature that a table has where one of its rules asks for it, such as a user's own.
+
+    `of`: returns its value, one of the domain, for a group (None: absent), and the member id and
+    the instance id that the event names (None: no instance).
+    """
+
+    of: Callable[[Any, str, str | None], Hashable]
+
+    def value(self, group: Any, member_id: str, group_instance_id: str | None) -> Hashable:
+        """Return the value.  Raises ValueError for one that isn't in the domain."""
+        value = self.of(group, member_id, group_instance_id)
+        if value not in self.domain:
+            known = ", ".join(map(_written, self.domain))
+            raise ValueError(f"{self.name} is {_written(value)}; it is one of {known}")
+        return value
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

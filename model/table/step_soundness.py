@@ -13,7 +13,7 @@ from typing import Any, Protocol, Self
 
 from fencepost.model.messages.errors import Error
 from fencepost.model.table.expr import Feature, Point
-from fencepost.model.table.table import Rule, Table
+from fencepost.model.table.table import OwnStep, Rule, Table
 
 
 class Where(Protocol):
@@ -85,7 +85,9 @@ def step_faults(table: Table, rule: Rule, steps: Steps) -> Iterator[str]:
                 f'{rule.id}: the step "{do.value}" would not be done: a rule of table {table.name} '
                 "answers and changes nothing; leave it out"
             )
-    answering = [do for do in rule.effect if do in steps.answers]
+    answering = [
+        do for do in rule.effect if do in steps.answers or (isinstance(do, OwnStep) and do.answers)
+    ]
     if table.name in steps.without_request:
         if rule.answer is not None:
             yield f"{rule.id}: nobody asks in table {table.name}, so there is nobody to answer"

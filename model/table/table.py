@@ -8,9 +8,10 @@ find an overlap or a gap; `Table.decide` returns the one, and raises where there
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum, unique
+from typing import Any
 
 from fencepost.model.messages.errors import Error
 from fencepost.model.table.expr import Closure, Expr, Feature, Point, compile_closure, text, word
@@ -61,19 +62,34 @@ class UnknownNameError(TableError, KeyError):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class OwnStep:
+    """A step of a user's own, beside those of the protocol.
+
+    `name`: as a constant; `value`: its words in the table.  `perform`: changes the group of a work
+    (its `group`; the member is its `caller`); it returns None, or the works of a choice.
+    `answers`: True if it answers the request, or lets it wait.
+    """
+
+    name: str
+    value: str
+    perform: Callable[[Any], list[Any] | None]
+    answers: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Rule:
     """One line of the decision table.
 
-    `effect`: the changes of the group, in order: steps from its protocol's closed list.  `answer`:
-    the error (or NONE) that is answered at once; None where the effect answers or the request stays
-    parked.  `echo`: the member id in a join's error answer.  `because`: the reason, in one
-    sentence.  `source`: KIP section or Kafka behaviour.  `defensive`: the reason why no request can
-    reach the rule, if there is one.
+    `effect`: the changes of the group, in order: steps of its protocol, or of a user's own.
+    `answer`: the error (or NONE) that is answered at once; None where the effect answers or the
+    request stays parked.  `echo`: the member id in a join's error answer.  `because`: the reason,
+    in one sentence.  `source`: KIP section or Kafka behaviour.  `defensive`: the reason why no
+    request can reach the rule, if there is one.
     """
 
     id: str
     guard: Expr
-    effect: tuple[Enum, ...] = ()
+    effect: tuple[Any, ...] = ()
     answer: Error | None = None
     level: Level = Level.MUST
     source: str = ""

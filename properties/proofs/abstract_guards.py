@@ -16,6 +16,7 @@ from fencepost.model.classic.vocabulary import (
     GENERATION,
     LATE,
     LEFT,
+    MEMBERSHIP,
     MID,
     OFFER,
     PARKED,
@@ -35,6 +36,7 @@ from fencepost.model.classic.vocabulary import (
     GroupState,
     Late,
     Left,
+    Membership,
     Mid,
     Offer,
     Parked,
@@ -131,6 +133,11 @@ MEANINGS: Mapping[Feature, Mapping[Hashable, Formula]] = {
         Stored.OFFSETS: all_of(_NOT_STORED, sig.OFFSETS.now()),
         Stored.STABLE: _STORED_STABLE,
         Stored.EMPTY: all_of(negate(_NOT_STORED), negate(_STORED_STABLE)),
+    },
+    MEMBERSHIP: {
+        Membership.NONE: negate(_MEMBER),
+        Membership.DYNAMIC: all_of(_MEMBER, negate(sig.is_static(sig.MID))),
+        Membership.STATIC: all_of(_MEMBER, sig.is_static(sig.MID)),
     },
     SYNCING_STATE: {state: is_now(STATE, state) for state in SYNCING_STATE.domain},
 }

@@ -18,7 +18,7 @@ from fencepost.model.messages.errors import Error
 from fencepost.model.revision import Revision
 from fencepost.model.table.expr import ALWAYS
 from fencepost.model.table.shared_features import INST
-from fencepost.model.table.table import Rule, Table
+from fencepost.model.table.table import OwnStep, Rule, Table
 from fencepost.properties.logic import classic_signature as sig
 from fencepost.properties.logic.classic_signature import X
 from fencepost.properties.logic.logic import (
@@ -99,7 +99,7 @@ class Path:
     naming: bool = False
     put_off: bool = False
     at_the_end: bool = False
-    unknown: tuple[Enum, ...] = ()
+    unknown: tuple[Enum | OwnStep, ...] = ()
 
     @property
     def name(self) -> str:
@@ -158,6 +158,14 @@ class _Builder:
         if sig.LEAVE_ROW in self._revision.tables:
             yield from self._batch(self._revision.tables[sig.LEAVE_ROW])
 
+    def _effect(self, do: Enum | OwnStep) -> AbstractEffect:
+        """Return what a step does; nothing is known of a user's own, so its path isn't proved."""
+        return AbstractEffect(()) if isinstance(do, OwnStep) else self._effects[do]
+
+    def _unknown_of(self, rule: Rule) -> tuple[Enum | OwnStep, ...]:
+        """Return the steps of a rule without an abstract effect."""
+        return tuple(do for do in rule.effect if isinstance(do, OwnStep) or do in self._unknown)
+
     def _of_rule(self, table: Table, rule: Rule) -> Iterator[Path]:
         conditions = [guard_of(table, rule), feasible(table.features)]
         if table.name in RUNS:
@@ -165,12 +173,12 @@ class _Builder:
         fires = (_FIRES[table.name],) if table.name in _FIRES else ()
         stage = Stage(
             tuple(conditions),
-            (*fires, *(self._effects[do] for do in rule.effect)),
+            (*fires, *map(self._effect, rule.effect)),
             Trigger.EXPIRY if table.name == sig.JOIN_PHASE else None,
         )
         if table.name == sig.JOIN_PHASE and not can_trigger(rule.guard, Trigger.EXPIRY):
             return
-        unknown = tuple(do for do in rule.effect if do in self._unknown)
+        unknown = self._unknown_of(rule)
         changes = TRUE if fires else changed_by(rule.effect)
         if table.name not in SETTLING or changes is FALSE:
             yield Path(table.name, rule, None, (stage,), answer_of(rule, None), unknown=unknown)
@@ -187,7 +195,7 @@ class _Builder:
         table: str,
         rule: Rule,
         stage: Stage,
-        unknown: tuple[Enum, ...],
+        unknown: tuple[Enum | OwnStep, ...],
         *,
         at_the_end: bool = False,
     ) -> Iterator[Path]:
@@ -200,13 +208,12 @@ class _Builder:
         for settle in join_phase.rules():
             if not can_trigger(settle.guard, Trigger.CHECK):
                 continue
-            effects = tuple(self._effects[do] for do in settle.effect)
+            effects = tuple(map(self._effect, settle.effect))
             look = Stage(
                 (_PREPARING, guard_of(join_phase, settle), feasible(join_phase.features)),
                 effects,
                 Trigger.CHECK,
             )
-            also = tuple(do for do in settle.effect if do in self._unknown)
             yield Path(
                 table,
                 rule,
@@ -214,16 +221,14 @@ class _Builder:
                 (stage, look),
                 answer_of(rule, settle),
                 at_the_end=at_the_end,
-                unknown=(*unknown, *also),
+                unknown=(*unknown, *self._unknown_of(settle)),
             )
 
     def _batch(self, table: Table) -> Iterator[Path]:
         for rule in table.rules():
-            effects = tuple(
-                DEFER if do is Do.REBALANCE else self._effects[do] for do in rule.effect
-            )
+            effects = tuple(DEFER if do is Do.REBALANCE else self._effect(do) for do in rule.effect)
             stage = Stage((guard_of(table, rule), feasible(table.features)), effects)
-            unknown = tuple(do for do in rule.effect if do in self._unknown)
+            unknown = self._unknown_of(rule)
             if effects:
                 yield Path(
                     table.name,

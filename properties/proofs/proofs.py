@@ -28,7 +28,7 @@ import z3
 from fencepost.model.classic.vocabulary import STATE, TRIGGER, Trigger
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.revisions import is_shipped, shipped_base
-from fencepost.model.table.table import Table
+from fencepost.model.table.table import OwnStep, Table
 from fencepost.properties.claims.property_registry import FORMULAS, adapted, expected_in
 from fencepost.properties.logic import classic_signature as sig
 from fencepost.properties.logic.logic import Property, PropertyKind
@@ -226,6 +226,13 @@ def prove(
     return Proof(revision.name, tuple(search.obligations()))
 
 
+_NOT_KNOWN = {
+    False: "performed otherwise, and what that means here is not said",
+    True: "a step of the user's own, of which proofs know nothing",
+}
+"""Reason for which a path isn't proved, by whether it has a user's own step."""
+
+
 @dataclass(slots=True)
 class _ProofSearch:
     revision: Revision
@@ -267,7 +274,7 @@ class _ProofSearch:
                     "every property",
                     path.name,
                     Result.UNCOVERED,
-                    f"{verbs}: performed otherwise, and what that means here is not said",
+                    f"{verbs}: {_NOT_KNOWN[any(isinstance(d, OwnStep) for d in path.unknown)]}",
                     rule=path.rule.id,
                 )
                 self._reached |= {path.rule.id, path.settle.id if path.settle else ""}

@@ -68,7 +68,7 @@ An error answer to a join carries a member id: `echo` says which one. It is for 
 | `echo` | the answer carries |
 |---|---|"""
 
-_COLUMNS = """\
+_COLUMNS = f"""\
 ## Columns
 
 What `when(…)` takes: `when(mid=Mid.EMPTY, inst=(Inst.OWN, Inst.OTHER))`. Several values: any of
@@ -76,8 +76,10 @@ them. A column that is left out doesn't matter. Each table has some of these col
 which takes a condition: `version=VERSION.at_least(4)`, with the `VERSION` of the table's own module
 (`from fencepost.model.classic.rules.join import VERSION`).
 
-`mid` and `inst` are about what the *request* names. No column says whether the caller is a static
-member: one that leaves its instance out has `Inst.NONE`, as a dynamic one has.
+`mid` and `inst` are about what the *request* names: a static member that leaves its instance out
+has `Inst.NONE`, as a dynamic one has. `membership` is about the member of that id. No table of
+`{DEFAULT_REVISION}` asks for it; a table has it where a rule of yours does, and so it has
+[a column of your own](own-revision.md#a-column-and-a-step-of-your-own).
 
 | column | values | about |
 |---|---|---|"""

@@ -47,6 +47,16 @@ class LoggedTable:
         self._table = table
         self._log = log
 
+    @property
+    def name(self) -> str:
+        """Name of the table."""
+        return self._table.name
+
+    @property
+    def features(self) -> tuple[Feature, ...]:
+        """Features of the table."""
+        return self._table.features
+
     def decide(self, point: Point) -> Rule:
         """Decide as the table does, and log the decision."""
         rule = self._table.decide(point)

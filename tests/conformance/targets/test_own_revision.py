@@ -23,7 +23,12 @@ from fencepost.conformance.targets.target_registry import UnknownTargetError, fi
 from fencepost.model.revisions import revisions
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.table.table import TableError
+from fencepost.model.work import Incoming
 from fencepost.properties.claims.property_registry import PROPERTIES
+from fencepost.properties.explorer.explorer import explore
+from fencepost.properties.worlds.scope import Scope
+from fencepost.properties.worlds.views import StepView
+from fencepost.properties.worlds.world import Worlds
 
 EXAMPLES = ROOT / "examples" / "revisions"
 FIRST_WINS = f"{EXAMPLES / 'first_wins.py'}:FIRST_WINS"
@@ -97,7 +102,7 @@ def run(*arguments: str) -> int:
                 ("R.but(when=1)", "defensive; where it applies: but(guard=when(…))"),
                 ("KAFKA_4.rul('X')", "KAFKA_4 has no rul (did you mean rule or rules?)"),
                 ("SetRul", "name 'SetRul' is not defined (did you mean SetRule"),
-                ("when(instance=Inst.OWN)", "remaining (did you mean inst or state?)"),
+                ("when(instance=Inst.OWN)", "membership (did you mean inst or state?)"),
                 (
                     "when(inst=GroupState.STABLE)",
                     "inst is never GroupState.STABLE; it is one of",
@@ -475,6 +480,106 @@ def test_a_case_about_a_rule_that_is_changed_may_not_apply(
     assert f"; {mine} changes or drops LEAVE-MEMBER, so the case may not apply to it" in told
     assert "A case that was written for kafka-4 may not come to its rule by yours." in told
     assert run("certify", "model:kafka-4", *cases) == 0
+
+
+GRACE = f"{EXAMPLES / 'grace.py'}:GRACE"
+NAMED_LEAVE = f"{EXAMPLES / 'named_leave.py'}:NAMED_LEAVE"
+
+
+def test_a_column_tells_a_static_member_that_leaves_its_instance_out() -> None:
+    scope = Scope(clients=2, dynamic=1, members=2, acts=("join", "sync", "quit"))
+    used: set[tuple[str, bool]] = set()
+
+    def note(view: StepView) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        if isinstance(view.event, Incoming) and view.event.api == "LeaveGroup" and view.before:
+            (left,) = view.names()
+            is_static = any(holder == left[0] for _, holder in view.before.static)
+            used.update((rule.id, is_static) for rule in view.rules if "MEMBER" in rule.id)
+            used.update((rule.id, is_static) for rule in view.rules if "NAMELESS" in rule.id)
+        return (), ()
+
+    explore(Worlds(load_revision(NAMED_LEAVE), scope, note), max_states=300)
+    assert ("LEAVE-STATIC-NAMELESS", True) in used
+    assert ("LEAVE-MEMBER", False) in used
+    assert ("LEAVE-STATIC-NAMELESS", False) not in used
+    assert ("LEAVE-MEMBER", True) not in used
+
+
+def test_a_column_and_a_step_of_ones_own_are_functions_of_the_group() -> None:
+    sessions: set[int] = set()
+
+    def note(view: StepView) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        if view.after is not None and any(rule.id == "LEAVE-GRACE" for rule in view.rules):
+            sessions.update(t.earliest for t in view.after.timers if t.kind == "session")
+        return (), ()
+
+    scope = Scope(clients=1, members=1, acts=("join", "sync", "leave"))
+    explore(Worlds(load_revision(GRACE), scope, note), max_states=100)
+    assert sessions == {3000}
+
+
+OWN_PARTS = """from fencepost.model import *
+MINE = Column("mine", (1, 2), "mine", lambda *_: 3)
+STEP = OwnStep("STEP", "nothing", lambda work: work.nothing)
+def made(table, *parts, effect=()):
+    rule = KAFKA_4.rule("HEARTBEAT-STABLE")
+    return derive(KAFKA_4, "own", "own", (
+        SetRule(table, rule.but(guard=all_of(rule.guard, *parts), because="x", effect=effect), "x"),
+    ))
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (
+            "derive(KAFKA_4, 'x', 'x', (SetRule('sync phase', Rule('X', MINE.among(1)), 'x'),))",
+            "X: table sync phase is not of requests about one member, so it has no column mine; ",
+        ),
+        ("MINE.among(3)", "mine is never 3; it is one of 1, 2"),
+        ("made('Heartbeat', MINE.among(1))", "table Heartbeat: no rule decides: "),
+        (
+            "made('Heartbeat', effect=(STEP, 'x'))",
+            "'x' is no step; the steps are the members of Do",
+        ),
+        ("when(membership=Mid.MEMBER)", "membership is never Mid.MEMBER; it is one of Membership"),
+    ],
+)
+def test_a_column_or_step_that_can_not_be_is_refused(
+    write: Write, capsys: pytest.CaptureFixture[str], line: str, said: str
+) -> None:
+    path = write(f"{OWN_PARTS}OWN = {line}\n")
+    assert run("table", "--revision", f"{path}:OWN") == USAGE
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("made('Heartbeat', MINE.among(1, 2))", "mine is 3; it is one of 1, 2"),
+        (
+            "made('Heartbeat', effect=(STEP,))",
+            "line 3: AttributeError: 'ClassicWork' object has no",
+        ),
+    ],
+)
+def test_what_a_column_or_step_does_wrong_is_told(
+    write: Write, capsys: pytest.CaptureFixture[str], line: str, said: str
+) -> None:
+    path = write(f"{OWN_PARTS}OWN = {line}\n")
+    few = ("--question", "zombie", "--property", "seats-stay")
+    assert run("check", f"{path}:OWN", *few) in {1, USAGE}
+    told = capsys.readouterr()
+    assert said in told.out + told.err
+    assert "Traceback" not in told.err
+
+
+def test_proofs_say_what_they_leave_out(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("z3")
+    assert run("prove", "--revision", GRACE, "--property", "fresh-id-for-one") == 2
+    told = capsys.readouterr().out
+    assert "HALVE_SESSION: a step of the user's own, of which proofs know nothing" in told
+    assert "column short session of table LeaveGroup member: its function is not in the" in told
 
 
 def test_every_command_takes_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
