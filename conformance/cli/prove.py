@@ -25,7 +25,7 @@ from fencepost.conformance.cli.options.common_options import (
     strict_option,
 )
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
-from fencepost.conformance.targets.own_revision import promises_for, properties_for
+from fencepost.conformance.targets.own_revision import own_parts, promises_for, properties_for
 from fencepost.conformance.targets.target_registry import find_revision
 from fencepost.model.history.words import plural
 from fencepost.model.revision import Revision
@@ -33,7 +33,7 @@ from fencepost.model.table.expr import Column
 from fencepost.properties.checking.liveness import PROMISES_BY_ID
 from fencepost.properties.claims.property_classes import headline
 from fencepost.properties.claims.property_registry import FORMULAS, PROPERTIES, find_formula
-from fencepost.properties.logic.logic import Engine, PropertyClass
+from fencepost.properties.logic.logic import Engine, Property, PropertyClass
 from fencepost.properties.mutants.abstract_mutants import abstract_twists
 from fencepost.properties.proofs.counterexamples import reach
 from fencepost.traces.files.bounded import pip_install
@@ -123,14 +123,20 @@ def _violated(proof: Proof) -> dict[str, PropertyClass]:
     """Return the properties that fail, each with its class."""
     from fencepost.properties.proofs.proof_results import Result  # noqa: PLC0415  (Z3 is an extra)
 
-    classes = {formula.id: formula.property_class for formula in FORMULAS}
+    formulas = _formulas(proof.revision)
     return {
-        obligation.about: classes[obligation.about]
+        obligation.about: formulas[obligation.about].property_class
         for obligation in proof.failures
         if obligation.result is Result.FAILED
         and obligation.kind in _OF_PROPERTIES
-        and obligation.about in classes
+        and obligation.about in formulas
     }
+
+
+def _formulas(revision: str) -> dict[str, Property]:
+    """Return the properties that are proved, by id: the shipped ones, and those of a file."""
+    own = [claim for claim in own_parts(revision).properties if claim.formula is not None]
+    return {claim.id: claim for claim in (*FORMULAS, *own) if Engine.PROOF in claim.engines}
 
 
 def _is_safe(proof: Proof) -> bool:
@@ -156,6 +162,8 @@ def _only_explored() -> list[str]:
 
 def _check_provable(name: str, revision: str) -> None:
     """Raise UsageError for a property without a proof, with the reason where it is known."""
+    if name in _formulas(revision):
+        return
     try:
         find_formula(name)
     except KeyError as error:
@@ -166,9 +174,7 @@ def _check_provable(name: str, revision: str) -> None:
         if name not in there:
             raise click.UsageError(str(error.args[0])) from None
         if Engine.PROOF in there[name].engines:
-            raise click.UsageError(
-                f"{name} is your own, and only shipped ones are proved"
-            ) from None
+            raise click.UsageError(f"{name} is a function; give a formula to prove it") from None
         raise click.UsageError(there[name].why_not_by(Engine.PROOF)) from None
 
 
@@ -176,7 +182,13 @@ def _proof(revision: Revision, names: tuple[str, ...]) -> Proof:
     from fencepost.properties.proofs.proofs import interruptible, prove  # noqa: PLC0415  (Z3 is an extra)
 
     with interruptible() as ask:
-        return prove(revision, names, overrides=abstract_twists(revision), ask=ask)
+        return prove(
+            revision,
+            names,
+            properties=tuple(_formulas(revision.name).values()),
+            overrides=abstract_twists(revision),
+            ask=ask,
+        )
 
 
 Runs = dict[tuple[str, str], dict[str, Any]]
@@ -185,10 +197,11 @@ Runs = dict[tuple[str, str], dict[str, Any]]
 
 def _runs(revision: Revision, proof: Proof) -> Runs:
     runs: Runs = {}
+    formulas = _formulas(proof.revision)
     for obligation in proof.failures:
-        if obligation.counterexample is None or obligation.about not in PROPERTIES:
+        if obligation.counterexample is None or obligation.about not in formulas:
             continue
-        reached = reach(revision, PROPERTIES[obligation.about], obligation.rule)
+        reached = reach(revision, formulas[obligation.about], obligation.rule)
         row: dict[str, Any] = {
             "property": obligation.about,
             "rule": obligation.rule,

@@ -19,6 +19,9 @@ from fencepost.model import (
     negate,
     when,
 )
+from fencepost.properties import Engine, Property, PropertyKind
+from fencepost.properties.logic import classic_signature as sig
+from fencepost.properties.logic import logic
 
 IDEA = "our design note, section 3"
 NAMELESS = when(mid=Mid.MEMBER, inst=Inst.NONE, membership=Membership.STATIC)
@@ -48,5 +51,27 @@ NAMED_LEAVE = derive(
             ),
             IDEA,
         ),
+    ),
+)
+
+# A leave that names a static member by its id alone ...
+BY_ID_ALONE = logic.all_of(
+    logic.is_now(sig.EVENT, sig.LEAVE_ROW),
+    logic.negate(sig.INST_GIVEN.now()),
+    sig.MID_GIVEN.now(),
+    sig.MEMBER.now(sig.MID),
+    sig.is_static(sig.MID),
+)
+PROPERTIES = (
+    Property(
+        id="nobody-static-leaves-by-id",
+        meaning="A leave that names a static member by its id alone doesn't remove it.",
+        source=IDEA,
+        kind=PropertyKind.STEP,
+        scope="rows of a leave",
+        engines=frozenset({Engine.PROOF, Engine.EXPLORATION, Engine.HYPOTHESIS}),
+        formula=logic.implies(BY_ID_ALONE, sig.MEMBER.then(sig.MID)),  # ... leaves it there.
+        premise=BY_ID_ALONE,
+        not_by={Engine.ANSWERS: "it looks into the group"},
     ),
 )

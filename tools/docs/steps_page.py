@@ -23,6 +23,8 @@ from fencepost.model.table.shared_features import Word
 from fencepost.model.table.table import Echo
 from fencepost.model.work import Emission, Incoming, Timer
 from fencepost.properties.checking.checking import acts_of_none
+from fencepost.properties.logic import classic_signature
+from fencepost.properties.logic.logic import Relation
 from fencepost.properties.worlds.canonical import FRESH, NOW
 from fencepost.properties.worlds.scope import ALL_ACTS, CHECK_SCOPES
 from fencepost.properties.worlds.views import Event, Failover, StepView, WorldView
@@ -91,6 +93,26 @@ A property of kind `PropertyKind.STEP` is given a `StepView`, one of kind `Prope
 `WorldView`. Both hold values that don't change; look, and don't write. The request of a step has
 the id `{NOW}`, and a member id that is made in it is called `{FRESH}`; in worlds, ids are called
 after who got them: `A.1`.
+"""
+
+_FORMULAS = """\
+## Formulas
+
+A property with a `formula` in place of `holds` is explored, and proved for any number of members.
+Connectives are in `fencepost.properties.logic.logic`: `all_of`, `any_of`, `negate`, `implies`,
+`iff`, `same`, `for_all`, `exists`, `an_id`, `an_instance`, `is_now`, `is_then`. Relations are in
+`fencepost.properties.logic.classic_signature`; there are no deadlines and no bytes.
+`MEMBER.now(x)` is so before the step, `MEMBER.then(x)` after it. The premise of a formula is a
+formula.
+
+| relation | of | says |
+|---|---|---|"""
+
+_OF_EVENTS = """
+Of the step: the terms `MID`, `INST` (what the request names), `FRESH` (the id that is handed out),
+`SUBJECT` (whose timer fires); `is_now(EVENT, …)` with the name of a table, `is_now(RULE, …)` with
+the id of a rule, `is_now(ANSWER, …)` with a member of `Error`. Of the group: `is_now(STATE, …)`
+with a `GroupState`, and the numbers `GENERATION` and `STORED_GENERATION`.
 """
 
 _WORLDS = f"""\
@@ -166,6 +188,12 @@ def _lines() -> Iterator[str]:
     yield from ("", _VIEWS)
     for view in _VIEWED:
         yield from _view(view)
+    yield _FORMULAS
+    for name, relation in vars(classic_signature).items():
+        if isinstance(relation, Relation):
+            terms = ", ".join(sort.value for sort in relation.sorts) or "no term"
+            yield f"| `{name}` | {terms} | {relation.words.format('x', 'y')} |"
+    yield _OF_EVENTS
     yield _WORLDS
     for named in CHECK_SCOPES:
         scope = named.scope

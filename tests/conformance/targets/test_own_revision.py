@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,7 @@ from fencepost.model.table.table import TableError
 from fencepost.model.work import Incoming
 from fencepost.properties.claims.property_registry import PROPERTIES
 from fencepost.properties.explorer.explorer import explore
+from fencepost.properties.proofs import proofs
 from fencepost.properties.worlds.scope import Scope
 from fencepost.properties.worlds.views import StepView
 from fencepost.properties.worlds.world import Worlds
@@ -580,6 +582,22 @@ def test_proofs_say_what_they_leave_out(capsys: pytest.CaptureFixture[str]) -> N
     told = capsys.readouterr().out
     assert "HALVE_SESSION: a step of the user's own, of which proofs know nothing" in told
     assert "column short session of table LeaveGroup member: its function is not in the" in told
+
+
+@pytest.mark.parametrize(("name", "code"), [("NAMED_LEAVE", 0), ("KAFKA_4", 1)])
+def test_ones_own_formula_is_proved(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str, code: int
+) -> None:
+    pytest.importorskip("z3")
+    whole = proofs.prove
+    few = ["LEAVE-MEMBER", "LEAVE-STATIC-NAMELESS"]
+    monkeypatch.setattr(proofs, "prove", partial(whole, rules=few, with_traces=False))
+    asked = ("--property", "nobody-static-leaves-by-id")
+    mine = f"{EXAMPLES / 'named_leave.py'}:{name}"
+    assert run("prove", "--revision", mine, *asked) == code
+    told = capsys.readouterr().out
+    assert ("not safe: nobody-static-leaves-by-id" in told) is bool(code)
+    assert run("prove", "--revision", FIRST_WINS, "--property", "nobody-is-replaced") == USAGE
 
 
 def test_every_command_takes_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
