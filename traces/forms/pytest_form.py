@@ -63,7 +63,7 @@ class Literals:
                 return repr(base64.b64decode(value))
             case str() if key == "groupId":
                 return f"Group({value!r})" if value else repr(value)
-            case list() if key == "groups":
+            case list() if key in {"groups", "groupsNames"}:
                 return _listed(
                     f"Group({v!r})" if isinstance(v, str) else self.body(v) for v in value
                 )
@@ -347,20 +347,25 @@ class _Test:
         yield f"time.sleep({gone / 1000:g})"
 
 
+_OF_TOPICS = {Error.NONE.value, Error.GROUP_SUBSCRIBED_TO_TOPIC.value}
+"""Errors of a partition that only a topic that exists has."""
+
+
 def _topics(trace: TraceFile) -> dict[str, int]:
     """Return the topics that must exist, with their least numbers of partitions.
 
-    They are those of commits that were taken, and those that are deleted.
+    They are those of commits that were taken, those whose offsets are deleted or kept since they
+    are read, and those that are deleted.
     """
     topics: dict[str, int] = {}
-    commits: dict[str, Send] = {}
+    asked: dict[str, Send] = {}
     for event in trace.events:
         match event:
-            case Sent(request=request) if request.api == "OffsetCommit":
-                commits[request.id] = request
-            case Answered() if event.answer.id in commits and event.answer.body is not None:
+            case Sent(request=request) if request.api in {"OffsetCommit", "OffsetDelete"}:
+                asked[request.id] = request
+            case Answered() if event.answer.id in asked and event.answer.body is not None:
                 for name, index, code in _partitions(event.answer.body):
-                    if code == Error.NONE.value:
+                    if code in _OF_TOPICS:
                         topics[name] = max(topics.get(name, 1), index + 1)
             case TopicsDeleted():
                 for name in event.topics:
@@ -369,7 +374,7 @@ def _topics(trace: TraceFile) -> dict[str, int]:
 
 
 def _partitions(body: Mapping[str, Any]) -> Iterator[tuple[str, int, int]]:
-    """Yield topic, partition and error code of each row of an OffsetCommit's answer."""
+    """Yield topic, partition and error code of each row of an answer about offsets."""
     for topic in body.get("topics", ()):
         for row in topic["partitions"]:
             yield topic["name"], row["partitionIndex"], row["errorCode"]

@@ -23,6 +23,8 @@ QUICK = (
     "zombie-commits",
     "zombie-join-unknown",
     "leave-in-new-shape",
+    "deleted-group-stays",
+    "unread-offsets-undeletable",
 )
 
 
