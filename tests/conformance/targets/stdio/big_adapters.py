@@ -18,8 +18,8 @@ from fencepost.properties.judging.outcome import Outcome
 @pytest.mark.parametrize(
     ("name", "passed", "unsupported"),
     [
-        pytest.param("go-coordinator", 337, 76, marks=pytest.mark.needs("go")),
-        pytest.param("typescript-coordinator", 352, 61, marks=pytest.mark.needs("node")),
+        pytest.param("go-coordinator", 345, 167, marks=pytest.mark.needs("go")),
+        pytest.param("typescript-coordinator", 360, 152, marks=pytest.mark.needs("node")),
     ],
 )
 def test_the_figures_of_a_worked_adapter(
