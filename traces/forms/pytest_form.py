@@ -358,12 +358,12 @@ def _topics(trace: TraceFile) -> dict[str, int]:
     are read, and those that are deleted.
     """
     topics: dict[str, int] = {}
-    asked: dict[str, Send] = {}
+    requests: dict[str, Send] = {}
     for event in trace.events:
         match event:
             case Sent(request=request) if request.api in {"OffsetCommit", "OffsetDelete"}:
-                asked[request.id] = request
-            case Answered() if event.answer.id in asked and event.answer.body is not None:
+                requests[request.id] = request
+            case Answered() if event.answer.id in requests and event.answer.body is not None:
                 for name, index, code in _partitions(event.answer.body):
                     if code in _OF_TOPICS:
                         topics[name] = max(topics.get(name, 1), index + 1)
