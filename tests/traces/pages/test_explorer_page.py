@@ -80,7 +80,8 @@ def press(page: Page, *keys: str) -> None:
 @pytest.mark.parametrize("name", VARIOUS)
 def test_a_run_is_the_one_that_step_shows_for_the_same_choices(open_page: Open, name: str) -> None:
     scope, chance = VARIOUS[name], random.Random(name)
-    stepper, text = Stepper(JudgedWorlds(KAFKA_4, scope, ())), made(scope=scope).text
+    stepper = Stepper(JudgedWorlds(KAFKA_4, scope, ()))
+    text = page_of_exploration(KAFKA_4, scope, (), max_states=160).text
     page = open_page(text)
     for _ in range(3):
         stepper.go(walk(text, chance))
@@ -175,6 +176,7 @@ def test_a_violation_has_its_shortest_run_and_a_link_to_it(open_page: Open) -> N
     expect(broken.locator(".badge")).to_have_text("violated")
     broken.locator("summary").click()
     expect(broken.locator("li")).to_have_count(3)
+    expect(page.locator(".broken > details > summary").last).to_have_text("6 expected violations")
     broken.get_by_role("link", name="Go there").click()
 
     expect(page.locator("#path li")).to_have_count(3)
@@ -222,7 +224,8 @@ def test_a_bounded_page_is_small_and_says_what_is_cut_off(open_page: Open) -> No
 @pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 390)])
 def test_it_is_accessible_and_fits(open_page: Open, theme: str, width: int) -> None:
     page = open_page(made("comment-table-1", ZOMBIE).text, "#1.2.3", theme=theme, width=width)
-    page.locator(".broken summary").first.click()
+    for summary in page.locator(".broken summary").all():
+        summary.click()
     page.locator("#why").evaluate("(why) => { why.open = true }")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert [

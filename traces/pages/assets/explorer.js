@@ -46,9 +46,14 @@ function after(place, number) {
     now: place.now + (action.k === "tick" ? explored.tick : 0),
     handed: place.handed + (action.w ? 1 : 0),
     requests: place.requests + (action.q || 0),
-    // An earlier generation is one number in all states: the client keeps the one that it knows.
-    generations: canonical.map((one, client) => (one < 0 || explored.keeps || one > 0 ? one < 0 ? one : one + offset : place.generations[client])),
+    generations: canonical.map((one, client) => generation(one, offset, place.generations[client])),
   };
+}
+
+// All earlier generations are 0, unless a failover may bring one back: the client keeps its own.
+function generation(canonical, offset, before) {
+  if (canonical < 0) return canonical;
+  return canonical > 0 || explored.keeps ? canonical + offset : before;
 }
 
 function text(symbols, place, more = {}) {
