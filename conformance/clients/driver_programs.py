@@ -153,8 +153,8 @@ async def go_program(name: str, module: str, version: str, *, cgo: bool = False)
         if f"{module} v{version}\n" in (home / "go.mod").read_text("utf-8"):
             env["GOFLAGS"] = "-mod=readonly -buildvcs=false"
         else:
-            edit = [go, "mod", "edit", f"-require={module}@v{version}"]
-            await run_tool(edit, _BUILD_S, folder, env)
+            for steps in (["edit", f"-require={module}@v{version}"], ["download", module]):
+                await run_tool([go, "mod", *steps], _BUILD_S, folder, env)
             await _leave_out(go, sources, folder, env)
         await run_tool([go, "build", "-o", "driver", "."], _BUILD_S, folder, env)
 

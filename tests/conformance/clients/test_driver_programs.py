@@ -107,8 +107,9 @@ async def test_a_go_driver_is_built_at_its_lock(tools: Tools) -> None:
 
 async def test_another_go_version_is_asked_for_and_no_more(tools: Tools) -> None:
     await built("sarama:1.45.0")
-    assert [words[1] for words in tools.ran] == ["mod", "doc", "doc", "build"]
+    assert [words[1] for words in tools.ran] == ["mod", "mod", "doc", "doc", "build"]
     assert tools.ran[0][1:] == ["mod", "edit", "-require=github.com/IBM/sarama@v1.45.0"]
+    assert tools.ran[1][1:] == ["mod", "download", "github.com/IBM/sarama"]  # go doc does not
     assert "-mod=mod" in tools.env["GOFLAGS"]
 
 

@@ -54,8 +54,8 @@ type consumer interface {
 
 // pausing is a consumer that can pause partitions.
 type pausing interface {
-	pause(partitions map[string][]int32)
-	resume(partitions map[string][]int32)
+	pause(partitions map[string][]int32) error
+	resume(partitions map[string][]int32) error
 }
 
 // configurable is a consumer whose library has names for its settings.
@@ -265,11 +265,9 @@ func pause(client consumer, c command) error {
 		partitions[topic] = append(partitions[topic], number)
 	}
 	if c.Cmd == "pause" {
-		able.pause(partitions)
-	} else {
-		able.resume(partitions)
+		return able.pause(partitions)
 	}
-	return nil
+	return able.resume(partitions)
 }
 
 // drive reads commands until `bye` or the end of stdin.

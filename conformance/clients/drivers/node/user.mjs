@@ -66,6 +66,14 @@ export class User {
     throw new Unsupported('it can ask for other topics, not for none')
   }
 
+  async pause () {
+    throw new Unsupported('the driver pauses nothing')
+  }
+
+  async resume () {
+    throw new Unsupported('the driver pauses nothing')
+  }
+
   async commitInTransaction () {
     throw new Unsupported('the driver makes no transactions')
   }
@@ -82,6 +90,8 @@ export class User {
       case 'commit-in-transaction': await this.commitInTransaction(); break
       case 'subscribe': await this.subscribe(command.topics); break
       case 'unsubscribe': await this.unsubscribe(); break
+      case 'pause': await this.pause(byTopic(command.partitions)); break
+      case 'resume': await this.resume(byTopic(command.partitions)); break
       case 'close':
         await this.close()
         done.took_ms = Math.round(performance.now() - begun)
@@ -99,6 +109,13 @@ export class User {
       say({ id: command.id, ...(unsupported ? { unsupported: error.message } : { error: this.error(error) }) })
     }
   }
+}
+
+/** Groups pairs of topic and number as the libraries want them. */
+function byTopic (pairs) {
+  const topics = new Map()
+  for (const [topic, number] of pairs) topics.set(topic, [...topics.get(topic) ?? [], number])
+  return [...topics].map(([topic, partitions]) => ({ topic, partitions }))
 }
 
 /** Reads commands until `bye` or the end of stdin. */

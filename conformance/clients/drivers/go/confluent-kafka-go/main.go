@@ -247,6 +247,27 @@ func (c *confluent) unsubscribe() error {
 	return c.client.Unsubscribe()
 }
 
+func (c *confluent) pause(partitions map[string][]int32) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.client.Pause(listed(partitions))
+}
+
+func (c *confluent) resume(partitions map[string][]int32) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.client.Resume(listed(partitions))
+}
+
+func listed(partitions map[string][]int32) (pairs []kafka.TopicPartition) {
+	for topic, numbers := range partitions {
+		for _, number := range numbers {
+			pairs = append(pairs, kafka.TopicPartition{Topic: &topic, Partition: number})
+		}
+	}
+	return pairs
+}
+
 func (c *confluent) close(command) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

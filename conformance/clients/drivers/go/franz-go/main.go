@@ -27,12 +27,12 @@ const (
 
 type franz struct {
 	user
-	client *kgo.Client
+	client  *kgo.Client
 	session *kgo.GroupTransactSession // of a user that commits in transactions
-	topics []string
-	gate   *gate
-	busy   *gate // closed while the user works: a handler of revoked partitions doesn't return
-	ended  chan struct{}
+	topics  []string
+	gate    *gate
+	busy    *gate // closed while the user works: a handler of revoked partitions doesn't return
+	ended   chan struct{}
 
 	commitsOnRevoke bool
 }
@@ -208,9 +208,15 @@ func (f *franz) purge(topics []string) {
 	}
 }
 
-func (f *franz) pause(partitions map[string][]int32) { f.client.PauseFetchPartitions(partitions) }
+func (f *franz) pause(partitions map[string][]int32) error {
+	f.client.PauseFetchPartitions(partitions)
+	return nil
+}
 
-func (f *franz) resume(partitions map[string][]int32) { f.client.ResumeFetchPartitions(partitions) }
+func (f *franz) resume(partitions map[string][]int32) error {
+	f.client.ResumeFetchPartitions(partitions)
+	return nil
+}
 
 func (f *franz) close(command) error {
 	// Close waits for a handler that runs, which ends when the closing has begun.

@@ -261,6 +261,16 @@ func (m *member) unsubscribe() error {
 	return unsupported("a ConsumerGroup can't unsubscribe; it is given topics, or closed")
 }
 
+func (m *member) pause(partitions map[string][]int32) error {
+	m.group.Pause(partitions)
+	return nil
+}
+
+func (m *member) resume(partitions map[string][]int32) error {
+	m.group.Resume(partitions)
+	return nil
+}
+
 func (m *member) close(command) error {
 	err := m.group.Close()
 	m.gate.set(true)

@@ -105,6 +105,14 @@ class ConfluentUser extends User {
     throw new Unsupported('a consumer has no unsubscribe')
   }
 
+  async pause (topics) {
+    this.consumer.pause(topics)
+  }
+
+  async resume (topics) {
+    this.consumer.resume(topics)
+  }
+
   async close () {
     this.pollOn() // it waits for the handler
     await this.consumer.disconnect()

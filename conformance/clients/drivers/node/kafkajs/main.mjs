@@ -85,6 +85,14 @@ class KafkajsUser extends User {
     await this.consumer.stop()
   }
 
+  async pause (topics) {
+    this.consumer.pause(topics)
+  }
+
+  async resume (topics) {
+    this.consumer.resume(topics)
+  }
+
   async close () {
     await this.consumer.disconnect()
   }

@@ -110,6 +110,6 @@ function answered (error) {
 drive({
   client: '@platformatic/kafka',
   version,
-  features: ['static', 'cooperative', 'auto-commit', 'manual-commit', 'pause', 'next-generation'],
+  features: ['static', 'cooperative', 'auto-commit', 'manual-commit', 'next-generation'],
   assignors
 }, PlatformaticUser)

@@ -155,6 +155,15 @@ fn subscribe(consumer: &BaseConsumer<User>, command: &Value) -> KafkaResult<()> 
     consumer.subscribe(&names)
 }
 
+fn partitions_of(command: &Value) -> TopicPartitionList {
+    let mut list = TopicPartitionList::new();
+    for pair in command["partitions"].as_array().into_iter().flatten() {
+        let number = pair[1].as_i64().unwrap_or_default() as i32;
+        list.add_partition(pair[0].as_str().unwrap_or_default(), number);
+    }
+    list
+}
+
 fn poll(user: &User, consumer: &BaseConsumer<User>) -> bool {
     match consumer.poll(POLL) {
         None => true,
@@ -253,6 +262,8 @@ fn serve(user: User, commands: Receiver<Value>) {
             ("commit-in-transaction", Some(consumer)) => {
                 commit_in_transaction(consumer, &started)
             }
+            ("pause", Some(consumer)) => consumer.pause(&partitions_of(&command)),
+            ("resume", Some(consumer)) => consumer.resume(&partitions_of(&command)),
             ("subscribe", Some(consumer)) => subscribe(consumer, &command),
             ("unsubscribe", Some(consumer)) => {
                 consumer.unsubscribe();
