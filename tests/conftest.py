@@ -35,6 +35,9 @@ pytest_plugins = ["support.chromium", "support.open_page"]  # a real browser, pa
 # beside what they import.
 os.environ.pop("PYTHONSAFEPATH", None)
 
+# What a test replaces in this process must not be kept for the next check.
+os.environ["FENCEPOST_NO_CACHE"] = "1"
+
 # Models are many small immutable objects: looking for garbage less often saves an eighth.
 gc.set_threshold(50_000, 20, 50)
 

@@ -46,6 +46,7 @@ from fencepost.conformance.cli.options.common_options import (
     strict_option,
 )
 from fencepost.conformance.cli.options.log_options import find_question
+from fencepost.conformance.runtime.toolchain.found_tools import cache_folder
 from fencepost.conformance.targets.own_revision import (
     own_parts,
     promises_for,
@@ -65,6 +66,7 @@ from fencepost.properties.checking.checking import (
     size_beyond_reach,
 )
 from fencepost.properties.checking.row_properties import uncovered_rows
+from fencepost.properties.checking.world_cache import WorldCache
 from fencepost.properties.claims.property_registry import PROPERTIES
 from fencepost.properties.explorer.exploration import Exploration
 from fencepost.properties.logic.logic import Engine, PropertyClass
@@ -181,6 +183,12 @@ def check_json(checked: Checked, failures: Iterable[Failure]) -> dict[str, Any]:
 )
 @max_states_option
 @minutes_option
+@click.option(
+    "--no-cache",
+    is_flag=True,
+    envvar="FENCEPOST_NO_CACHE",
+    help="Explore every world, also those that earlier checks explored.",
+)
 @traces_option
 @strict_option
 @json_option
@@ -195,6 +203,7 @@ def check_command(
     minutes: float | None,
     report: Path | None,
     *,
+    no_cache: bool,
     strict: bool,
     as_json: bool,
 ) -> None:
@@ -207,7 +216,10 @@ def check_command(
     limits = (max_states, None if minutes is None else minutes * 60)
     with stops_reported(revision):
         scopes = tuple(find_question(name, revision) for name in questions)
-        checked = _checked(revision, ids, scopes, jobs, limits, teller)
+        find_revision(revision)  # its file is read
+        own = own_parts(revision)
+        cache = None if no_cache else WorldCache(cache_folder() / "check", own.digest)
+        checked = _checked(revision, ids, scopes, jobs, limits, teller, cache)
     teller.end()
     failures = failures_of_check(checked)
     if report is not None:
@@ -230,6 +242,7 @@ def _checked(
     jobs: int,
     limits: tuple[int | None, float | None],
     teller: ProgressTeller,
+    cache: WorldCache | None,
 ) -> Checked:
     """Check a revision.  `limits`: the most states of a world, and the seconds of all."""
     revision = find_revision(name)
@@ -250,9 +263,11 @@ def _checked(
         jobs=jobs,
         progress=teller.tell_of,
         budget=budget,
+        cache=cache,
     )
     if promises:
-        return replace(checked, promises=check_promises(revision, promises, endless, budget, jobs))
+        kept = check_promises(revision, promises, endless, budget, jobs, cache)
+        return replace(checked, promises=kept)
     if ids:
         return checked
     if questions or not checked.is_finished:
@@ -262,7 +277,7 @@ def _checked(
     if questions:
         return checked
     teller.say("endless runs")
-    kept = check_promises(revision, tuple(known.values()), endless, budget, jobs)
+    kept = check_promises(revision, tuple(known.values()), endless, budget, jobs, cache)
     checked = replace(checked, promises=kept)
     fails = set(PropertyStatus) - {PropertyStatus.HOLDS, PropertyStatus.UNTESTED}
     broken = {r.property.id for r in checked.results if r.finding in fails}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import hashlib
 import inspect
 import re
 import sys
@@ -37,6 +38,7 @@ _MODEL = "model:"
 _COMMAND = "exec:"
 _T = TypeVar("_T")
 _MODULE = "fencepost_own_revision"
+_DIGEST = "__fencepost_digest__"
 _NO_ARGUMENT = re.compile(
     r"(?P<called>[\w.]+)\(\) got an unexpected keyword argument '(?P<name>\w+)'"
 )
@@ -54,6 +56,7 @@ class OwnParts:
     properties: tuple[Property, ...] = ()
     worlds: tuple[NamedScope, ...] = ()
     promises: tuple[Promise, ...] = ()
+    digest: str = ""
 
 
 _KINDS: dict[str, type] = {"PROPERTIES": Property, "WORLDS": NamedScope, "PROMISES": Promise}
@@ -170,6 +173,7 @@ def _run(path: Path) -> ModuleType:
         raise OwnRevisionError(f"{path} can't be read ({error.strerror})") from None
     if len(source) > FILE_LIMIT:
         raise OwnRevisionError(f"{path} has more than {FILE_LIMIT} bytes; name a Python file")
+    digest = hashlib.sha256(source)
     module = ModuleType(_MODULE)
     module.__file__ = str(path)
     sys.modules[_MODULE] = module
@@ -185,10 +189,21 @@ def _run(path: Path) -> ModuleType:
         raise OwnRevisionError(_raised(path, error, source, vars(module))) from None
     finally:
         sys.path.pop()
+        for name in sorted(set(sys.modules) - before):
+            digest.update(name.encode() + _source_of(sys.modules[name]))
         for name in set(sys.modules) - before:  # another folder has its own under this name
             if folder in Path(getattr(sys.modules[name], "__file__", None) or "/").parents:
                 del sys.modules[name]
+    setattr(module, _DIGEST, digest.hexdigest())
     return module
+
+
+def _source_of(module: ModuleType) -> bytes:
+    """Return the source of a module that a file imported, as far as it has one."""
+    try:
+        return Path(getattr(module, "__file__", None) or "").read_bytes()
+    except OSError:
+        return b""
 
 
 def _raised(path: Path, error: BaseException, source: bytes, there: Mapping[str, object]) -> str:
@@ -259,6 +274,7 @@ def _parts(file: str, module: ModuleType) -> OwnParts:
         properties,
         _own(file, module, NamedScope, "WORLDS", questions),
         _own(file, module, Promise, "PROMISES", claims),
+        getattr(module, _DIGEST),
     )
 
 

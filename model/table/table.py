@@ -162,6 +162,10 @@ class Table:
             rule = self._known[point] = rules[0]
         return rule
 
+    def decisions(self) -> dict[Point, Rule]:
+        """Return the decisions so far: point → rule."""
+        return dict(self._known)
+
     def describe(self, point: Point) -> str:
         """Return a point in words."""
         pairs = zip(self.features, point, strict=True)

@@ -29,6 +29,13 @@ from fencepost.model.revisions.revisions import is_release, is_shipped, lineage
 from fencepost.model.table.table import TableError
 from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, is_quiet
 from fencepost.properties.checking.liveness import PROMISES, Promise, find_broken_promises
+from fencepost.properties.checking.world_cache import (
+    CachedResult,
+    Decisions,
+    WorldCache,
+    decisions_of,
+    with_unasked_tables,
+)
 from fencepost.properties.claims.property_classes import headline
 from fencepost.properties.claims.property_registry import PROPERTIES, adapted
 from fencepost.properties.claims.world_properties import DECIDED
@@ -92,6 +99,11 @@ class CheckBudget:
         part = left / max(self._scopes / self._jobs, 1)
         self._scopes -= 1
         return part
+
+    @property
+    def is_limited(self) -> bool:
+        """True if it has any limit."""
+        return self.max_states is not None or self._end is not None
 
     def is_over(self) -> bool:
         """Return True if no time is left."""
@@ -239,37 +251,47 @@ def check_revision(
     jobs: int = 1,
     progress: Callable[[NamedScope, Progress], None] | None = None,
     budget: CheckBudget | None = None,
+    cache: WorldCache | None = None,
 ) -> Checked:
     """Check every property that exploration checks, in each scope.
 
     `questions`: the scopes, CHECK_SCOPES by default.  `budget`: the limits, by default none.
-    `jobs`: processes; each explores a scope of its own, or all of them the only one.
+    `jobs`: processes; each explores a scope of its own, or all of them the only one, if there is no
+    cache.  `cache`: of the results of earlier checks; a check with limits doesn't use it.
     """
     budget = CheckBudget() if budget is None else budget
+    cache = None if budget.is_limited else cache
     mine = [adapted(claim, revision) for claim in properties if is_explored(claim)]
     is_included = DECIDED in mine
     judging = Evaluator(with_stops(mine, revision), revision)
 
+    # Of worlds that several processes explore together nobody knows all decisions.
+    processes = jobs if cache is None and len(questions) == 1 else 1
+
     def explored_within(
         seconds: float | None, question: NamedScope, tell: Tell
-    ) -> Exploration[World, Act]:
-        worlds = Worlds(revision, question.scope, judging.judge)
-        return explore(
+    ) -> tuple[Exploration[World, Act], Decisions | None]:
+        asked = with_unasked_tables(revision)
+        worlds = Worlds(asked, question.scope, judging.judge)
+        exploration = explore(
             worlds,
             judging.checks(worlds),
-            jobs=1 if len(questions) > 1 else jobs,
+            jobs=processes,
             quiet=is_quiet,
             progress=lambda done: tell((question, done)),
             max_states=budget.max_states,
             seconds=seconds,
             stops=stops_of(revision),
         )
+        is_whole = processes == 1 and not exploration.cut and not exploration.stuck
+        return exploration, decisions_of(asked) if is_whole else None
 
     def report(message: tuple[NamedScope, Progress]) -> None:
         if progress is not None:
             progress(*message)
 
-    explorations = _side_by_side(explored_within, questions, jobs, budget, report)
+    run = _ScopeRun(revision, tuple(claim.id for claim in judging.all()), jobs, budget, cache)
+    explorations = run.of_scopes(explored_within, questions, report)
     explored = []
     shortest: dict[str, tuple[NamedScope, Worlds, FailedCheck[World, Act]]] = {}
     reached: set[str] = set()
@@ -287,25 +309,44 @@ def check_revision(
     return Checked(revision, tuple(explored), results)
 
 
-def _side_by_side(
-    work: Callable[[float | None, NamedScope, Tell], _Result],
-    scopes: Sequence[NamedScope],
-    jobs: int,
-    budget: CheckBudget,
-    tell: Tell,
-) -> list[_Result]:
-    """Explore scopes, each in a process; return the results in the order of the scopes.
+@dataclass(frozen=True, slots=True)
+class _ScopeRun:
+    """The means of a run over scopes; `about`: the ids of what is looked for in them."""
 
-    With several processes those that take longest begin first, as far as a scope shows it.
-    """
-    jobs = min(jobs, len(scopes)) or 1
-    order = list(range(len(scopes)))
-    if jobs > 1:
-        order.sort(key=lambda place: -_size_guess(scopes[place].scope))
-    tasks = (partial(work, budget.next_seconds(), scopes[place]) for place in order)
-    results = run_forked(tasks, jobs, tell)
-    by_place = dict(zip(order, results, strict=True))
-    return [by_place[place] for place in range(len(scopes))]
+    revision: Revision
+    about: tuple[str, ...]
+    jobs: int
+    budget: CheckBudget
+    cache: WorldCache | None
+
+    def of_scopes(
+        self,
+        work: Callable[[float | None, NamedScope, Tell], tuple[_Result, Decisions | None]],
+        scopes: Sequence[NamedScope],
+        tell: Tell,
+    ) -> list[_Result]:
+        """Return the result of each scope, in their order: from the cache, or by `work`.
+
+        `work` returns the decisions on which a result depends, too; None if it is not to be kept.
+        With several processes those that take longest begin first, as far as a scope shows it.
+        """
+        cache = self.cache
+        results: dict[int, _Result] = {}
+        for place, named in enumerate(scopes):
+            known = cache and cache.find(self.revision, named.scope, self.about)
+            if known:
+                results[place] = known.result
+        order = [place for place in range(len(scopes)) if place not in results]
+        jobs = min(self.jobs, len(order)) or 1
+        if jobs > 1:
+            order.sort(key=lambda place: -_size_guess(scopes[place].scope))
+        tasks = (partial(work, self.budget.next_seconds(), scopes[place]) for place in order)
+        for place, done in zip(order, run_forked(tasks, jobs, tell), strict=True):
+            results[place], decisions = done
+            if cache is not None and decisions is not None:
+                kept = CachedResult(results[place], decisions)
+                cache.keep(self.revision, scopes[place].scope, self.about, kept)
+        return [results[place] for place in range(len(scopes))]
 
 
 def _size_guess(scope: Scope) -> int:
@@ -344,30 +385,35 @@ def check_promises(
     scopes: Sequence[NamedScope] = PROMISE_SCOPES,
     budget: CheckBudget | None = None,
     jobs: int = 1,
+    cache: WorldCache | None = None,
 ) -> tuple[CheckedPromise, ...]:
     """Check every promise; each is reported from the first scope that breaks it.
 
-    `budget`: the limits, by default none.  `jobs`: processes; each searches a scope of its own.
+    `budget`, `cache`: as of `check_revision`.  `jobs`: processes; each searches a scope of its own.
     """
     budget = CheckBudget() if budget is None else budget
+    cache = None if budget.is_limited else cache
 
     def find(
         seconds: float | None, scope: NamedScope, _: Tell
-    ) -> _EndlessRuns | TableError | AssertionError:
+    ) -> tuple[_EndlessRuns | TableError | AssertionError, Decisions | None]:
+        asked = with_unasked_tables(revision)
         try:
             looked = find_broken_promises(
-                revision, scope.scope, promises, max_states=budget.max_states, seconds=seconds
+                asked, scope.scope, promises, max_states=budget.max_states, seconds=seconds
             )
         except (TableError, AssertionError) as error:
-            return error
+            return error, None
         lassos = looked.broken.items()
         paths = {name: ((*run.stem, *run.cycle), len(run.cycle)) for name, run in lassos}
-        return _EndlessRuns(looked.tested, looked.exploration.cut, paths)
+        runs = _EndlessRuns(looked.tested, looked.exploration.cut, paths)
+        return runs, None if runs.cut else decisions_of(asked)
 
     cut = False
     broken: dict[str, CheckedPromise] = {}
     tested: frozenset[str] = frozenset()
-    searches = _side_by_side(find, scopes, jobs, budget, lambda _: None)
+    run_of = _ScopeRun(revision, tuple(p.id for p in promises), jobs, budget, cache)
+    searches = run_of.of_scopes(find, scopes, lambda _: None)
     for scope, search in zip(scopes, searches, strict=True):
         if isinstance(search, Exception):
             return tuple(_stopped(promise, broken, search) for promise in promises)

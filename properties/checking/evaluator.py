@@ -71,6 +71,10 @@ class Evaluator:
         self._abstractions: dict[Group | None, tuple[int, AbstractGroup]] = {}
         self._groups: dict[tuple[int, bool], tuple[Notes, Notes]] = {}
 
+    def all(self) -> list[Property]:
+        """Return all that it evaluates."""
+        return [*self.of_steps, *self.of_groups, *self.of_worlds]
+
     def judge(self, view: StepView) -> tuple[Notes, Notes]:
         """Return the faults of a step ("id: sentence"), and the properties that it was about."""
         rules = frozenset([rule.id for rule in view.rules])

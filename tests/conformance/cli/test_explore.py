@@ -14,6 +14,7 @@ from support.places import ROOT
 
 from fencepost.conformance.cli import check, explore
 from fencepost.conformance.cli.cli import main
+from fencepost.properties.checking import world_cache
 from fencepost.properties.checking.liveness import PROMISES
 from fencepost.properties.checking.row_properties import TriedRows
 from fencepost.properties.claims.property_registry import PROPERTIES
@@ -354,24 +355,45 @@ def test_a_check_without_time_for_its_rows_is_not_finished(
     assert "not finished" in result.stdout
 
 
+RAISES = """from dataclasses import replace
+from fencepost.model import KAFKA_4, derive
+from fencepost.properties.claims.property_registry import PROPERTIES as THEIRS
+OURS = derive(KAFKA_4, 'ours', 'ours', ())
+PROPERTIES = (replace(THEIRS['silence-is-noticed'], id='own',
+    holds=lambda step: step.befor),)
+"""
+
+
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_a_function_that_raises_is_named_by_its_line_in_any_number_of_processes(
     run: Run, tmp_path: Path, jobs: str
 ) -> None:
     path = tmp_path / "raises.py"
-    path.write_text(
-        "from dataclasses import replace\n"
-        "from fencepost.model import KAFKA_4, derive\n"
-        "from fencepost.properties.claims.property_registry import PROPERTIES as THEIRS\n"
-        "OURS = derive(KAFKA_4, 'ours', 'ours', ())\n"
-        "PROPERTIES = (replace(THEIRS['silence-is-noticed'], id='own',\n"
-        "    holds=lambda step: step.befor),)\n",
-        encoding="utf-8",
-    )
+    path.write_text(RAISES, encoding="utf-8")
     asked = ("--question", "zombie", "--question", "two processes", "--property", "own")
     result = run("check", f"{path}:OURS", "--jobs", jobs, *asked)
     assert result.exit_code == 64
     assert f"{path}, line 6: AttributeError" in result.stderr
+
+
+def test_a_property_or_an_import_that_changes_is_never_answered_from_the_cache(
+    monkeypatch: pytest.MonkeyPatch, run: Run, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("FENCEPOST_NO_CACHE")
+    monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(world_cache, "_RECENT_S", -1e12)
+    path, helper = tmp_path / "raises.py", tmp_path / "helper.py"
+    text = RAISES.replace("lambda step: step.befor", "helper.holds")
+    path.write_text(f"import helper\n{text}", encoding="utf-8")
+    asked = ("check", f"{path}:OURS", "--question", "zombie", "--property", "own")
+    for holds in ("None", "'no'", "None"):
+        helper.write_text(f"holds = lambda step: {holds}\n", encoding="utf-8")
+        codes = [run(*asked).exit_code for _ in range(2)]
+        assert codes == [0, 0] if holds == "None" else [1, 1]
+    files = [one for one in (tmp_path / "cache").rglob("*") if one.is_file()]
+    assert len(files) == 2
+    path.write_text(text.replace("helper.holds", "lambda step: 'no'"), encoding="utf-8")
+    assert run(*asked).exit_code == 1
 
 
 def test_what_was_violated_when_a_limit_ended_it_counts(run: Run) -> None:
