@@ -271,8 +271,8 @@ def check_revision(
     def explored_within(
         seconds: float | None, question: NamedScope, tell: Tell
     ) -> tuple[Exploration[World, Act], Decisions | None]:
-        asked = with_unasked_tables(revision)
-        worlds = Worlds(asked, question.scope, judging.judge)
+        fresh = with_unasked_tables(revision)
+        worlds = Worlds(fresh, question.scope, judging.judge)
         exploration = explore(
             worlds,
             judging.checks(worlds),
@@ -284,7 +284,7 @@ def check_revision(
             stops=stops_of(revision),
         )
         is_whole = processes == 1 and not exploration.cut and not exploration.stuck
-        return exploration, decisions_of(asked) if is_whole else None
+        return exploration, decisions_of(fresh) if is_whole else None
 
     def report(message: tuple[NamedScope, Progress]) -> None:
         if progress is not None:
@@ -397,17 +397,17 @@ def check_promises(
     def find(
         seconds: float | None, scope: NamedScope, _: Tell
     ) -> tuple[_EndlessRuns | TableError | AssertionError, Decisions | None]:
-        asked = with_unasked_tables(revision)
+        fresh = with_unasked_tables(revision)
         try:
             looked = find_broken_promises(
-                asked, scope.scope, promises, max_states=budget.max_states, seconds=seconds
+                fresh, scope.scope, promises, max_states=budget.max_states, seconds=seconds
             )
         except (TableError, AssertionError) as error:
             return error, None
         lassos = looked.broken.items()
         paths = {name: ((*run.stem, *run.cycle), len(run.cycle)) for name, run in lassos}
         runs = _EndlessRuns(looked.tested, looked.exploration.cut, paths)
-        return runs, None if runs.cut else decisions_of(asked)
+        return runs, None if runs.cut else decisions_of(fresh)
 
     cut = False
     broken: dict[str, CheckedPromise] = {}
