@@ -240,6 +240,8 @@ def scope_json(scope: Scope) -> dict[str, Any]:
         "delay_ticks": scope.delay_ticks,
         "uneven": scope.uneven,
         "places": scope.places,
+        "leaves_on_close": scope.leaves_on_close,
+        "keeps_id": scope.keeps_id,
         "acts": list(scope.acts),
     }
 

@@ -26,7 +26,7 @@ from fencepost.conformance.targets.target_registry import find_revision
 from fencepost.model.assignors.assignor_input import Racks, partitions_of
 from fencepost.model.assignors.assignors import ASSIGNORS
 from fencepost.model.bad_input import BadInputError
-from fencepost.model.client.behaviour import ClientSettings
+from fencepost.model.client.behaviour import RIGHT, ClientSettings, Conduct, Occasion
 from fencepost.model.messages.subscription import TopicPartition
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.experiments import with_target_size
@@ -55,7 +55,8 @@ class MemberSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, om
 
     `strategy` chooses the assignor, unless `assignors` names them; `both` is the default of Java's
     client since 3.0, and rebalances eagerly.  `instance_id`: of a static member; `{member}` stands
-    for its own name, so that without it all have the same.
+    for its own name, so that without it all have the same.  `leaves_on_close`: a consumer that is
+    closed leaves the group (KIP-1092); None: a dynamic one does.
 
     Raises ValueError (msgspec.ValidationError when read) for invalid values.
     """
@@ -67,6 +68,7 @@ class MemberSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, om
     session_timeout_ms: SessionMs | None = None
     heartbeat_interval_ms: Ms | None = None
     max_poll_interval_ms: Ms | None = None
+    leaves_on_close: bool | None = None
 
     def __post_init__(self) -> None:
         """Check names, and that a strategy and assignors agree."""
@@ -123,6 +125,19 @@ class MemberSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, om
             fetches=False,
             request_timeout_ms=A_YEAR_MS,
             metadata_max_age_ms=metadata_max_age_ms,
+            conduct=self.conduct,
+        )
+
+    @property
+    def conduct(self) -> Conduct:
+        """The conduct of a consumer: right, but for what it does when it is closed."""
+        if self.leaves_on_close is None:
+            return RIGHT
+        on_close = frozenset({Occasion.CLOSE} if self.leaves_on_close else ())
+        return Conduct(
+            leaves_when_dynamic=RIGHT.leaves_when_dynamic - {Occasion.CLOSE} | on_close,
+            leaves_when_static=RIGHT.leaves_when_static | on_close,
+            leaves_when_owing=self.leaves_on_close,
         )
 
 

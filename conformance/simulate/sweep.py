@@ -146,12 +146,17 @@ def varied(
     """
     axes = [_axis(text) for text in texts]
     return {
-        ", ".join([form, *(f"{name}={value}" for name, value in values)]): with_values(
+        ", ".join([form, *(f"{name}={_word(value)}" for name, value in values)]): with_values(
             scenario, dict(values), "--vary"
         )
         for form, scenario in forms.items()
         for values in product(*axes)
     }
+
+
+def _word(value: object) -> str:
+    """Return a value as the options write it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _axis(text: str) -> list[tuple[str, Any]]:
@@ -164,7 +169,12 @@ def _axis(text: str) -> list[tuple[str, Any]]:
     return [(name.strip(), _value(part)) for part in dict.fromkeys(parts)]
 
 
-def _value(text: str) -> float | str:
+_TRUTH = {"true": True, "false": False}
+
+
+def _value(text: str) -> float | str | bool:
+    if text in _TRUTH:
+        return _TRUTH[text]
     for kind in (int, float):
         try:
             return kind(text)

@@ -92,6 +92,9 @@ class Scope:
     failover can bring an earlier one back (otherwise unbounded).  `uneven`: every second client has
     timeouts twice as long.  `places`: group.max.size.  `acts`: the acts that may happen, also those
     of `fencepost.properties.worlds.world_client`.  `fold`: see `fencepost.properties.worlds.world`.
+
+    The conduct of the clients: `leaves_on_close`: a process ends by `restart` only once it left the
+    group (else it may die at any time); `keeps_id`: who left joins again under its old id first.
     """
 
     clients: int = 2
@@ -107,6 +110,8 @@ class Scope:
     places: int | None = None
     acts: tuple[ActKind, ...] = DEFAULT_ACTS
     fold: bool = True
+    leaves_on_close: bool = False
+    keeps_id: bool = True
 
     def __post_init__(self) -> None:
         """Check the bounds; raises ScopeError."""

@@ -294,7 +294,8 @@ class Worlds:
             case "drop":
                 return bool(client.waits)
             case "restart":
-                return client != Client(offers=client.offers)
+                stays = self.scope.leaves_on_close and _is_known(group, client.member_id)
+                return client != Client(offers=client.offers) and not stays
         if client.waits:
             return False
         match kind:
@@ -395,6 +396,8 @@ class Worlds:
             client = client._replace(offers=(client.offers + 1) % self.scope.offers)
         if kind in {"join", "change", "stranger"} or (kind in ODD_ACTS and ODD_ACTS[kind].joins):
             return client._replace(leads=False, roster=(), assignment=None)
+        if kind in {"leave", "quit"} and not self.scope.keeps_id:
+            return Client(offers=client.offers)
         return client
 
     # What it means to the clients.
@@ -494,6 +497,13 @@ def after_request(client: Client, own: Emission | None, naming: Naming) -> Clien
     if own is not None:
         return after_answer(client, own.message)
     return client._replace(waits=naming.waits)
+
+
+def _is_known(group: Group | None, member_id: str) -> bool:
+    """Return True if a group has an id, as a member's or a pending one."""
+    if group is None or not member_id:
+        return False
+    return group.member(member_id) is not None or member_id in group.pending
 
 
 def _alike(seats: Sequence[Seat], clients: Sequence[Client]) -> tuple[tuple[int, ...], ...]:

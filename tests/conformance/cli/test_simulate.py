@@ -73,6 +73,17 @@ def test_a_revision_in_a_file_is_one_of_the_forms() -> None:
     assert (spark.code, "which Spark's machines don't have" in spark.err) == (64, True)
 
 
+def test_who_leaves_on_close_is_a_setting() -> None:
+    """KIP-1092: a static member may leave, and a dynamic one stay."""
+    for membership in ("static", "dynamic"):
+        one = (*SMALL, f"--{membership}", "--vary", "leaves_on_close=false,true", "--json")
+        stays, leaves = (run["causes"] for run in json.loads(invoke(*one).out)["compared"])
+        assert "leave" not in stays
+        assert leaves["leave"] > 0
+    done = invoke(*SMALL, "--vary", "leaves_on_close=maybe")
+    assert (done.code, "`settings.leaves_on_close` is 'maybe'" in done.err) == (64, True)
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -8,9 +8,10 @@ from collections import Counter
 import pytest
 
 from fencepost.model.revisions import revisions
+from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.oracle.oracle import judge
 from fencepost.properties.worlds.concretise import unfold
-from fencepost.properties.worlds.scope import ACTS, Scope, ScopeError
+from fencepost.properties.worlds.scope import ACTS, ActKind, Scope, ScopeError
 from fencepost.properties.worlds.world import Act, World, Worlds
 from fencepost.properties.worlds.world_client import TICK_MS
 
@@ -134,3 +135,28 @@ def test_a_message_that_a_revision_does_not_know_is_unknown_to_it_not_wrong() ->
 
     assert verdict.violation is None
     assert verdict.unknown == "kafka-4 knows no LeaveGroup/two-list"
+
+
+def test_the_conduct_of_clients_bounds_what_they_do() -> None:
+    """Who leaves on close never ends as a member; who forgets its id never joins under it again."""
+    acts: tuple[ActKind, ...] = ("join", "sync", "leave", "restart")
+    scopes = {
+        "as they like": Scope(clients=1, members=1, acts=acts),
+        "leaves": Scope(clients=1, members=1, acts=acts, leaves_on_close=True),
+        "forgets": Scope(clients=1, members=1, acts=acts, keeps_id=False),
+    }
+    ended: dict[str, bool] = {}
+    kept: dict[str, bool] = {}
+    for name, scope in scopes.items():
+        worlds = Worlds(revisions.find("kafka-4"), scope)
+        graph = explore(worlds, keep_graph=True).graph
+        assert graph is not None
+        for source, act, target in graph.edges:
+            group = graph.states[source].group
+            member_id = graph.states[source].clients[0].member_id
+            if act.kind == "restart" and group is not None and group.member(member_id):
+                ended[name] = True
+            if act.kind == "leave" and graph.states[target].clients[0].member_id:
+                kept[name] = True
+    assert set(ended) == {"as they like", "forgets"}
+    assert set(kept) == {"as they like", "leaves"}
