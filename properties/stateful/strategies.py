@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
+from fencepost.model.bad_input import BadInputError
 from fencepost.model.history.events import Event
 from fencepost.model.messages.messages import (
     APIS,
@@ -33,6 +34,7 @@ from fencepost.model.messages.messages import (
 )
 from fencepost.model.messages.shapes import wire_fields
 from fencepost.model.revision import Revision
+from fencepost.model.suggestions import did_you_mean
 from fencepost.properties.checking.random_walk import WalkContext
 from fencepost.properties.stateful.machines import SCOPES, drawn_walk, numbers
 from fencepost.properties.worlds.scope import Scope
@@ -101,6 +103,23 @@ class Program(NamedTuple):
         moves = ", ".join(_code_of(move) for move in self.moves)
         comma = "," if len(self.moves) == 1 else ""
         return f"Program(({moves}{comma}){', delayed=True' if self.delayed else ''})"
+
+
+class MoveError(BadInputError):
+    """A move names what isn't there; `str()` names it and what there is."""
+
+
+def refuse_unknown_moves(programs: Iterable[Program]) -> None:
+    """Raise MoveError for a move with an action, a variant or a process that isn't there."""
+    for move in (move for program in programs for move in program.moves):
+        for word, known, kind in ((move.do, ACTIONS, "action"), (move.odd, VARIANTS, "variant")):
+            if word not in known:
+                near = did_you_mean(str(word), known)
+                there_are = ", ".join(map(repr, known))
+                raise MoveError(f"{move} has no {kind} {word!r}{near}; there are {there_are}")
+        if move.who not in range(len(PROCESSES)):
+            named = ", ".join(f"{who} ({name})" for who, name in enumerate(PROCESSES))
+            raise MoveError(f"{move} has no process {move.who!r}; there are {named}")
 
 
 def _code_of(move: Move) -> str:

@@ -32,7 +32,7 @@ from fencepost.conformance.targets.target_registry import TestSubject, find_revi
 from fencepost.model.history.words import plural
 from fencepost.model.table.table import Level
 from fencepost.properties.checking.evaluator import Coverage
-from fencepost.properties.stateful.strategies import Program
+from fencepost.properties.stateful.strategies import Program, refuse_unknown_moves
 
 TRACES = Path("fencepost-traces")
 """Folder for traces of failures, below the current folder."""
@@ -107,9 +107,10 @@ def check_programs(
 ) -> Sequence[ProgramRun]:
     """Run given programs, for example regressions.
 
-    Raises ViolationError for the first that fails.
+    Raises ViolationError for the first that fails, MoveError for a move that isn't there.
     """
     __tracebackhide__ = True
+    refuse_unknown_moves(programs)
     with ProgramRunner(target_of(held), find_revision(revision), level=level) as runner:
         results = runner.run(programs)
         failing = next((ran for ran in results if ran.fails), None)

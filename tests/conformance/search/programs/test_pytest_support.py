@@ -42,6 +42,7 @@ from fencepost.properties.stateful.strategies import (
     TABLES,
     VARIANTS,
     Move,
+    MoveError,
     Program,
     weighted,
 )
@@ -282,3 +283,23 @@ def test_pasted_into_an_empty_project_they_show_what_is_wrong_with_the_mock(
     trace = TraceFile.read(tmp_path / "fencepost-traces" / "mock.json")
     assert trace.verdict.outcome == "violated"
     assert rejudge(trace).same
+
+
+@pytest.mark.parametrize(
+    ("move", "said"),
+    [
+        (
+            Move("jion"),
+            r"no action 'jion' .*join.*; there are 'join', 'sync', 'await'",
+        ),
+        (
+            Move("join", 0, "stanger"),
+            r"no variant 'stanger' .*did you mean stranger.*; there are ''",
+        ),
+        (Move("join", 9), r"no process 9; there are 0 \(A\), 1 \(A\), 2 \(B\), 3 \(x\), 4 \(y\)"),
+    ],
+)
+def test_a_move_that_is_not_there_is_refused(move: Move, said: str) -> None:
+    """A variant that nobody knows would be no variant, and the program would pass."""
+    with pytest.raises(MoveError, match=said):
+        check_programs("model", Program((Move("join"), move)))
