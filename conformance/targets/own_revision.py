@@ -28,6 +28,7 @@ from fencepost.model.revisions.revision_soundness import revision_faults
 from fencepost.model.revisions.revisions import add_own, find, is_in_a_file, is_shipped, own_names
 from fencepost.model.suggestions import did_you_mean, nearest
 from fencepost.model.table.table import TableError, UnknownNameError
+from fencepost.properties.checking.claim_digest import claim_digest
 from fencepost.properties.checking.liveness import PROMISES, PROMISES_BY_ID, Promise, PromiseError
 from fencepost.properties.claims.property_registry import PROPERTIES
 from fencepost.properties.logic.logic import Property
@@ -270,12 +271,10 @@ def _parts(file: str, module: ModuleType) -> OwnParts:
     claims = dict.fromkeys((*PROPERTIES, *PROMISES_BY_ID), "a shipped property")
     properties = _own(file, module, Property, "PROPERTIES", claims)
     claims |= {claim.id: "a property, too" for claim in properties}
-    return OwnParts(
-        properties,
-        _own(file, module, NamedScope, "WORLDS", questions),
-        _own(file, module, Promise, "PROMISES", claims),
-        getattr(module, _DIGEST),
-    )
+    worlds = _own(file, module, NamedScope, "WORLDS", questions)
+    promises = _own(file, module, Promise, "PROMISES", claims)
+    digest = claim_digest((*properties, *promises), _MODULE) or getattr(module, _DIGEST)
+    return OwnParts(properties, worlds, promises, digest)
 
 
 def _own(

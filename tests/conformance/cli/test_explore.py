@@ -396,6 +396,28 @@ def test_a_property_or_an_import_that_changes_is_never_answered_from_the_cache(
     assert run(*asked).exit_code == 1
 
 
+def test_a_changed_row_of_a_file_is_explored_where_it_decides_and_nowhere_else(
+    monkeypatch: pytest.MonkeyPatch, run: Run, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("FENCEPOST_NO_CACHE")
+    monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(world_cache, "_RECENT_S", -1e12)
+    path = tmp_path / "row.py"
+    text = RAISES.replace("step.befor", "None").replace("'ours', ())", "'ours', DIFFERENCES)")
+    row = (
+        "from fencepost.model import SetRule\n"
+        "ROW = KAFKA_4.rule('HEARTBEAT-STABLE').but(because='{}')\n"
+        "DIFFERENCES = (SetRule('Heartbeat', ROW, 'x'),)\nOURS ="
+    )
+    asked = ("check", f"{path}:OURS", "--question", "no room", "--question", "zombie", "--json")
+    kept = []
+    for because in ("one reason", "one reason", "another reason"):
+        path.write_text(text.replace("OURS =", row.format(because)), encoding="utf-8")
+        assert run(*asked).exit_code == 0
+        kept.append(sum(one.is_file() for one in (tmp_path / "cache").rglob("*")))
+    assert kept == [2, 2, 3], "without heartbeats there is no room for a difference"
+
+
 def test_what_was_violated_when_a_limit_ended_it_counts(run: Run) -> None:
     asked = ("check", "comment-table-1", "--question", "two processes", "--max-states", "60")
     result = run(*asked, "--json")
