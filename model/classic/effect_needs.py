@@ -29,7 +29,7 @@ from fencepost.model.table.table import Echo, Rule, Table
 
 SEATS = frozenset({Do.ADD_DYNAMIC, Do.ADMIT_PENDING, Do.ADD_STATIC, Do.ADD_STATIC_AS_SENT})
 """Steps that add a member, which is the caller in the steps after."""
-REPLACES = frozenset({Do.REPLACE_HOLDER, Do.REPLACE_HOLDER_AS_SENT})
+REPLACES = frozenset({Do.REPLACE_HOLDER, Do.REPLACE_HOLDER_AS_SENT, Do.REPLACE_ID})
 """Steps that put the caller in the place of an instance's holder."""
 HANDS_OUT = frozenset({Do.HAND_OUT_PENDING, Do.HAND_OUT_HOLDER})
 """Steps that find an id for a join that brought none."""
@@ -262,6 +262,7 @@ NEEDS: dict[Enum, tuple[Need, ...]] = {
     Do.ADD_STATIC_AS_SENT: (_INSTANCE, _UNKNOWN_ID),
     Do.REPLACE_HOLDER: (_HOLDER,),
     Do.REPLACE_HOLDER_AS_SENT: (_HOLDER, _SENT_ID),
+    Do.REPLACE_ID: (_HOLDER,),
     Do.REMOVE_HOLDER: (_HOLDER,),
     Do.KEEP_HOLDER: (_HOLDER,),
     Do.MAP_CALLER: (_MEMBER, _INSTANCE),

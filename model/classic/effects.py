@@ -25,6 +25,10 @@ class Do(Enum):
     REPLACE_HOLDER_AS_SENT = (
         "replace the holder's id by the one that was sent; its parked requests are fenced"
     )
+    REPLACE_ID = (
+        "replace the holder's id alone by a new one; its parked requests are fenced, and what it "
+        "offered, S and R stay"
+    )
     KEEP_HOLDER = "the holder of the instance keeps its place; its session timer restarts"
     MAP_CALLER = "map the instance to the caller, which becomes static"
     SEAT_IDLE = "the new member has its place at once, without an assignment; a timer S"

@@ -137,21 +137,17 @@ def admit_pending(work: ClassicWork) -> None:
     _add(work, mid, None)
 
 
-def _replace_holder(work: ClassicWork, new: str) -> None:
+def _replace_holder(work: ClassicWork, new: str, *, updates: bool = True) -> None:
     assert work.instance is not None
     old = work.group.holder(work.instance)
     assert old is not None
     holder = work.group.member(old)
     assert holder is not None
     fence(work, holder)
-    join = join_request(work)
     group = work.group.without_member(old)
     member = replace(
-        holder,
+        _updated(work, holder) if updates else holder,
         member_id=new,
-        session_timeout_ms=join.session_timeout_ms,
-        rebalance_timeout_ms=rebalance_timeout_ms(work),
-        protocols=join.protocols,
         joining=None,
         syncing=None,
         new=False,
@@ -188,6 +184,11 @@ def replace_holder_as_sent(work: ClassicWork) -> None:
     _replace_holder(work, join_request(work).member_id)
 
 
+def replace_id(work: ClassicWork) -> None:
+    """Map the instance to a new member id, fence the old one, and take nothing of the join."""
+    _replace_holder(work, fresh_id(work), updates=False)
+
+
 def keep_holder(work: ClassicWork) -> None:
     """Let the member that holds the instance keep its place; its session timer restarts."""
     assert work.instance is not None
@@ -218,16 +219,19 @@ def seat_idle(work: ClassicWork) -> None:
 
 def update_member(work: ClassicWork) -> None:
     """Take protocols and timeouts of the caller from its new join."""
-    join = join_request(work)
     member = work.group.member(work.caller)
     assert member is not None
-    work.group = work.group.with_member(
-        replace(
-            member,
-            protocols=join.protocols,
-            session_timeout_ms=join.session_timeout_ms,
-            rebalance_timeout_ms=rebalance_timeout_ms(work),
-        )
+    work.group = work.group.with_member(_updated(work, member))
+
+
+def _updated(work: ClassicWork, member: Member) -> Member:
+    """Return a member with the protocols and timeouts of the join."""
+    join = join_request(work)
+    return replace(
+        member,
+        protocols=join.protocols,
+        session_timeout_ms=join.session_timeout_ms,
+        rebalance_timeout_ms=rebalance_timeout_ms(work),
     )
 
 
@@ -715,6 +719,7 @@ _EFFECTS: dict[Enum, Effect] = {
     Do.ADD_STATIC: add_static,
     Do.ADD_STATIC_AS_SENT: add_static_as_sent,
     Do.REPLACE_HOLDER: replace_holder,
+    Do.REPLACE_ID: replace_id,
     Do.REPLACE_HOLDER_AS_SENT: replace_holder_as_sent,
     Do.KEEP_HOLDER: keep_holder,
     Do.MAP_CALLER: map_caller,

@@ -301,6 +301,7 @@ MEMBER_EFFECTS: dict[Enum, AbstractEffect] = {
     Do.ADD_STATIC_AS_SENT: _added(MID, static=True),
     Do.REPLACE_HOLDER: _replaced(FRESH),
     Do.REPLACE_HOLDER_AS_SENT: _replaced(MID),
+    Do.REPLACE_ID: _replaced(FRESH),
     Do.KEEP_HOLDER: AbstractEffect(
         (becomes(SESSION, X, any_of(SESSION.now(X), HOLDS.now(INST, X))),)
     ),

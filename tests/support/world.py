@@ -29,6 +29,7 @@ from fencepost.model.messages.messages import (
     SyncGroupRequest,
 )
 from fencepost.model.messages.shapes import Message
+from fencepost.model.revision import Revision
 from fencepost.model.revisions import revisions
 from fencepost.model.work import Incoming, Outcome, Span, Timer
 
@@ -111,8 +112,9 @@ class Seat:
 class World:
     """One coordinator, one group unless told otherwise."""
 
-    def __init__(self, revision: str = "kafka-4", config: Config | None = None) -> None:
-        self.coordinator = ModelCoordinator(revisions.find(revision))
+    def __init__(self, revision: str | Revision = "kafka-4", config: Config | None = None) -> None:
+        named = revisions.find(revision) if isinstance(revision, str) else revision
+        self.coordinator = ModelCoordinator(named)
         self.answers: dict[str, Answer] = {}
         self.requests: dict[str, Send] = {}
         self._sent = 0

@@ -21,7 +21,7 @@ from fencepost.traces.pages.group_fields import timer_name
 from fencepost.traces.pages.trace_with_model import TraceWithModel
 
 _LATER_ID = re.compile(r" \(id \d+\)$")
-_REPLACES = {Do.REPLACE_HOLDER, Do.REPLACE_HOLDER_AS_SENT}
+_REPLACES = {Do.REPLACE_HOLDER, Do.REPLACE_HOLDER_AS_SENT, Do.REPLACE_ID}
 COORDINATOR = -1
 _MOST_ROWS = 4
 """The most processes of an instance that have a row each."""

@@ -5,6 +5,11 @@ from __future__ import annotations
 import pytest
 from support.world import PARKED, D, S, World, offers
 
+from fencepost.model.classic.effects import Do
+from fencepost.model.revision import Revision, SetRule, derive
+from fencepost.model.revisions.base import KAFKA_4
+from fencepost.model.revisions.revision_soundness import revision_faults
+
 EVERYWHERE = pytest.mark.parametrize("state", ["preparing", "completing", "stable"])
 
 
@@ -48,6 +53,34 @@ def test_what_the_new_process_says_counts_and_its_session_starts_anew(state: str
     assert member.metadata("range") == b"new"
     assert world.timer("session", new) == S + 7
     assert world.timer("session", seats["B"].mid) is None
+
+
+def replacing(*steps: Do) -> Revision:
+    """Replace the holder of an instance by these steps."""
+    restarts = [f"JOIN-STATIC-EMPTY-{state}" for state in ("PREPARING", "COMPLETING", "STABLE")]
+    rules = [KAFKA_4.rule(rule_id) for rule_id in restarts]
+    differences = (
+        SetRule("JoinGroup", rule.but(effect=(*steps, *rule.effect[1:]), because="x"), "x")
+        for rule in rules
+    )
+    return derive(KAFKA_4, "replacing", "replacing", tuple(differences))
+
+
+@EVERYWHERE
+def test_an_id_may_be_replaced_alone_and_what_the_old_process_said_counts(state: str) -> None:
+    alone, both = replacing(Do.REPLACE_ID), replacing(Do.REPLACE_ID, Do.UPDATE_MEMBER)
+    assert revision_faults(alone) == revision_faults(both) == []
+    for revision, session_ms in ((alone, S), (both, S + 7)):
+        world = World(revision)
+        seats = getattr(world, state)("A", "B")
+        world.join("B", s=S + 7, r=70_000, protocols=offers("range", metadata=b"new"))
+        group = world.group()
+        member = group.member(group.holder("B") or "")
+        assert member is not None
+        assert member.member_id != seats["B"].mid
+        assert member.session_timeout_ms == session_ms
+        assert (member.metadata("range") == b"new") is (revision is both)
+        assert world.timer("session", seats["B"].mid) is None
 
 
 def test_a_parked_join_is_fenced_with_the_old_id_even_when_it_was_sent_without_one() -> None:
