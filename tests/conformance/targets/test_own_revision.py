@@ -576,8 +576,11 @@ def test_what_a_column_or_step_does_wrong_is_told(
     assert "Traceback" not in told.err
 
 
-def test_proofs_say_what_they_leave_out(capsys: pytest.CaptureFixture[str]) -> None:
+def test_proofs_say_what_they_leave_out(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("z3")
+    monkeypatch.setattr(proofs, "prove", partial(proofs.prove, rules=["LEAVE-GRACE"]))
     assert run("prove", "--revision", GRACE, "--property", "fresh-id-for-one") == 2
     told = capsys.readouterr().out
     assert "HALVE_SESSION: a step of the user's own, of which proofs know nothing" in told
