@@ -75,11 +75,13 @@ class Judge(Generic[S, A]):
         closed: set[int],
         met: set[int],
         quiet: Callable[[A], bool] | None = None,
+        judged_actions: set[A] | None = None,
     ) -> None:
         """Leave out the checks that are `closed`, and the witnesses of those in `met`.
 
         `closed`: checks that are already violated; `met`: checks whose premise was met.  `quiet`:
-        true of an action whose steps violate no check of steps.
+        true of an action whose steps violate no check of steps.  `judged_actions`: those that were
+        judged in levels before; new ones are added.
         """
         self.quiet = quiet
         opened = [(i, c) for i, c in enumerate(checks) if i not in closed]
@@ -95,7 +97,7 @@ class Judge(Generic[S, A]):
             (i, c.step_witness) for i, c in unseen if c.step_witness and c.by_action
         )
         self.stops = tuple(i for i, c in opened if c.stops)
-        self._heard: set[A] = set()
+        self._judged_actions = set() if judged_actions is None else judged_actions
 
     @property
     def judges_steps(self) -> bool:
@@ -118,8 +120,8 @@ class Judge(Generic[S, A]):
         self, position: int, state: S, action: A, following: S, into: Expanded[S, A]
     ) -> None:
         """Evaluate the checks of a step."""
-        if action not in self._heard:
-            self._heard.add(action)
+        if action not in self._judged_actions:
+            self._judged_actions.add(action)
             self._judge_action(position, state, action, following, into)
         if not self.steps and not self.step_witnesses:
             return
@@ -324,6 +326,8 @@ class Opened(Generic[S, A]):
         ) -> Callable[[int, int, int], Any] | None:
             if say is None:
                 return None
+            if check.by_action:  # it looks at nothing else, so the worlds need not be opened
+                return lambda before, action, after: say(before, act(action), after)  # type: ignore[arg-type]
             return lambda before, action, after: say(world(before), act(action), opened(after))
 
         return Check(

@@ -313,6 +313,7 @@ class _Explorer(Generic[S, A]):
         self.levels: list[int] = []
         self.frontier: list[S] = []
         self.edges: list[tuple[int, A, int]] = []
+        self.judged_actions: set[A] = set()
         self.violations: dict[int, FailedCheck[S, A]] = {}
         self.witnesses: dict[int, int] = {}
 
@@ -392,7 +393,9 @@ class _Explorer(Generic[S, A]):
 
     def _expanded(self, frontier: list[S], *, expand: bool) -> Generator[Expanded[S, A]]:
         """Yield the results of a level's chunks in order, their states already in the table."""
-        judge = Judge(self.checks, set(self.violations), set(self.witnesses), self.quiet)
+        judge = Judge(
+            self.checks, set(self.violations), set(self.witnesses), self.quiet, self.judged_actions
+        )
         manner = replace(self.manner, expand=expand)
         if self.jobs > 1 and len(frontier) >= self.jobs * _PER_PROCESS:
             self.forked = True
