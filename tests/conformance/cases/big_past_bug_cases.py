@@ -6,6 +6,7 @@ What is run is the table of `docs/findings/history.md`.  Some minutes: `tox -e b
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -19,9 +20,14 @@ from support.history_page import Row, rows
 
 TOOLS = {"kafka": ("java", "mvn"), "kfake": ("go",), "mock": ()}
 MOST_S = 600
-TRIES = {"FAILOVER-STABLE/join-that-waits-at-a-move": 4}
-"""A bug is looked for so often, else once: 3.7.2 loses a join that waits in two of three moves, and
-what passes once after failures that lateness may explain is a pass."""
+INTERMITTENT = {
+    "FAILOVER-STABLE/join-that-waits-at-a-move": (
+        "n JoinGroup: no answer",
+        re.compile(r"not seen again: n's JoinGroup .* Instead no answer had come after \d+ ms"),
+    )
+}
+"""What 3.7.2 does in some moves only, and the note of a certificate that says so: what passes once
+after failures that lateness may explain is a pass with such notes."""
 
 Run = tuple[str, str, tuple[tuple[str, tuple[str, ...]], ...]]
 """A target, who judges ("" for its own profile), and for each case what is to be observed."""
@@ -59,10 +65,13 @@ def certified(target: str, judge: str, cases: list[str]) -> dict[str, Any]:
 def observed_of(target: str, judge: str, cases: list[str]) -> dict[str, tuple[str, str]]:
     """Case → its outcome, and what was observed."""
     certificate = certified(target, judge, cases)
-    return {
-        case["id"]: (case["outcome"], alike(target, case["observed"]))
-        for case in certificate["cases"]
-    }
+    observed = {}
+    for case in certificate["cases"]:
+        observed[case["id"]] = case["outcome"], alike(target, case["observed"])
+        what, note = INTERMITTENT.get(case["id"], ("", re.compile("(?!)")))
+        if case["outcome"] == "pass" and any(map(note.match, case["notes"])):
+            observed[case["id"]] = "fail", what
+    return observed
 
 
 def alike(target: str, observed: str) -> str:
@@ -83,8 +92,4 @@ def test_bugs_are_seen_where_they_are_and_gone_where_they_are_gone(
     found = observed_of(target, judge, [case for case, _ in wanted])
     for case, observed in wanted:
         allowed = [("fail", alike(target, what)) for what in observed] or [("pass", "")]
-        for _ in range(TRIES.get(case, 1) - 1 if observed else 0):
-            if found[case] in allowed:
-                break
-            found |= observed_of(target, judge, [case])
         assert found[case] in allowed, case
