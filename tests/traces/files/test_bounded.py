@@ -140,7 +140,7 @@ OWN = {
     "tools/deployments/deployment_promises.py",
     "properties/checking/row_properties.py",
     "properties/checking/world_cache.py",  # our own code and results
-    "conformance/targets/own_revision.py",  # modules that Python has read whole, as it imported them
+    "conformance/targets/own_revision.py",  # modules that Python has imported
     "conformance/cli/options/target_options.py",  # a password
 }
 """Modules that read whole files: those that no stranger writes."""
