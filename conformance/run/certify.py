@@ -65,6 +65,7 @@ from fencepost.conformance.targets.target import (
     ScopeNeeds,
     SpoiledRunError,
     Target,
+    apart,
 )
 from fencepost.model.coordinator import (
     AsyncCoordinator,
@@ -464,7 +465,7 @@ class OpenTarget:
         """Prepare the target for written cases.  Raises TargetUnavailableError."""
         if isinstance(self._target, Configurable):
             await self._target.prepare(
-                [ScopeNeeds.of_case(case, case.needs.config) for case in cases]
+                [ScopeNeeds.of_case(apart(case), case.needs.config) for case in cases]
             )
 
     async def try_case(
@@ -474,6 +475,7 @@ class OpenTarget:
 
         `known_lag_ms`: a lag to allow; `has_turn`: the caller waited for the case's turn.
         """
+        case = apart(case)
         async with self._places:
             await self._turns.turn(at_once=has_turn or self._control is None)
             result = await self._once(

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Protocol, Self, runtime_checkable
 
+from msgspec.structs import replace
+
 from fencepost.model.coordinator import Answer, AsyncCoordinator, CoordinatorFailure, Provenance
 from fencepost.model.plans.steps import Plan, Request
 
@@ -104,14 +106,19 @@ class ScopeNeeds:
 
     @classmethod
     def of_case(cls, case: Plan, settings: Mapping[str, int | None]) -> Self:
-        """Return what a case requires.
+        """Return what a case requires."""
+        return cls(case.isolated, case.restarts, settings)
 
-        No prefix keeps the group whose id is "" apart.  Where a coordinator takes members or
-        offsets into it, they stay for the cases after this one: such a case is isolated.
-        """
-        requests = (step for step in case.steps if isinstance(step, Request))
-        is_nameless = any(request.fields.get("group_id") == "" for request in requests)
-        return cls(case.isolated or is_nameless, case.restarts, settings)
+
+def apart(case: Plan) -> Plan:
+    """Return a drawn case, isolated if it names the group whose id is "".
+
+    No prefix keeps that group apart.  Where a coordinator takes members or offsets into it, they
+    stay for the cases after this one, and what is seen would depend on the cases before.
+    """
+    requests = (step for step in case.steps if isinstance(step, Request))
+    is_nameless = any(request.fields.get("group_id") == "" for request in requests)
+    return replace(case, isolated=True) if is_nameless else case
 
 
 @runtime_checkable

@@ -13,13 +13,20 @@ import pytest
 from support.control import meter_of
 from support.real_clock import QUICK, RealClockTarget
 from support.runs import KAFKA_4, Liar, Lie, about, honest
+from support.runs import LEVELS as OF_RULES
 from support.virtual_clock import at_once
 
 from fencepost.conformance.cases import entry
 from fencepost.conformance.cases.case_registry import Entry, Registry
 from fencepost.conformance.cases.script import Script
 from fencepost.conformance.run import certify as certifying
-from fencepost.conformance.run.certify import OpenTarget, Options, RunningControl, certify
+from fencepost.conformance.run.certify import (
+    OpenTarget,
+    Options,
+    RunningControl,
+    certify,
+    open_target,
+)
 from fencepost.conformance.run.latency_monitor import verdict_of
 from fencepost.conformance.run.link_faults import REQUIRED_REPEATS
 from fencepost.conformance.runtime.lag_meter import LagMeter, Samples
@@ -446,11 +453,13 @@ class StartedBrokers(LyingTarget):
             yield coordinator
 
 
-async def test_a_case_about_the_nameless_group_has_a_coordinator_of_its_own() -> None:
-    nameless = "JOIN-GROUP-ID-INVALID/no-group-name"
+async def test_a_drawn_case_about_the_nameless_group_has_a_coordinator_of_its_own() -> None:
+    nameless = entry("JOIN-GROUP-ID-INVALID/no-group-name").case(OF_RULES, delayed=False)
+    other = entry(NO_GROUP).case(OF_RULES, delayed=False)
     target = StartedBrokers()
-    await certified(target, nameless, NO_GROUP)
-    assert target.alone == [nameless]
+    async with open_target(target, KAFKA_4, Options()) as suite:
+        await suite.try_cases([nameless, other])
+    assert target.alone == [nameless.id]
 
 
 async def test_what_the_target_lacks_is_named() -> None:
