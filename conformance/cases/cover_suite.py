@@ -45,7 +45,7 @@ from fencepost.model.plans.steps import (
 from fencepost.model.revision import Revision
 from fencepost.properties.worlds.scope import COVER_SCOPES, NamedScope
 from fencepost.properties.worlds.world import Worlds
-from fencepost.properties.worlds.world_client import Client
+from fencepost.properties.worlds.world_client import CUT_OFFS, Client
 
 _TICK = Ms("tick of time")
 _TIMES = {"session_timeout_ms": Ms("two ticks"), "rebalance_timeout_ms": Ms("three ticks")}
@@ -155,7 +155,7 @@ class _Names:
         """Take a forced transition; return the index before of each client of the next world."""
         world, act = graph.states[stride.source], stride.act
         transition = None
-        if act.kind not in {"restart", "drop"}:
+        if act.kind not in CUT_OFFS:
             transition = self._worlds.transitions(world, act.kind, act.client)[act.choice]
         elif act.kind == "restart":
             self.members[act.client] = self._next(act.client)
@@ -176,7 +176,7 @@ def named_acts(graph: ControllableGraph, walk: Walk) -> Iterator[tuple[str, str]
 
 def _is_cut_off(graph: ControllableGraph, stride: Stride) -> bool:
     """Return True if a connection ends while a request waits on it."""
-    if stride.act.kind not in {"restart", "drop"}:
+    if stride.act.kind not in CUT_OFFS:
         return False
     return bool(graph.states[stride.source].clients[stride.act.client].waits)
 
@@ -190,7 +190,7 @@ def _write(graph: ControllableGraph, walk: Walk, script: Script) -> None:
             script.steps.append(Pause((_TICK,), margins=0))
         elif _is_cut_off(graph, stride):
             script.disconnect(members[act.client])
-        elif act.kind not in {"restart", "drop"}:
+        elif act.kind not in CUT_OFFS:
             _ask(script, graph, stride, members[act.client])
         if not stride.is_open:
             places = names.follow(graph, stride)
@@ -213,7 +213,7 @@ def _wait(
 ) -> None:
     """Wait for the answers of this step; without any, until it and the timers due are handled."""
     act, after = stride.act, graph.states[stride.target].clients
-    if act.kind in {"restart", "drop"}:
+    if act.kind in CUT_OFFS:
         return
     senders = {i for i, c in enumerate(graph.states[stride.source].clients) if c.waits}
     senders |= {act.client} if act.client >= 0 else set()

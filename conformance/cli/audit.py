@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TypeVar
 
 import click
-from click.core import ParameterSource
 from rich.console import Console
 
 from fencepost.conformance.cli.cli import exit_codes
 from fencepost.conformance.cli.options.common_options import (
     files_argument,
+    is_on_line,
     json_option,
     output_option,
     report_option,
@@ -218,7 +218,7 @@ def _refuse(options: dict[str, str], why: str) -> None:
     """Raise click.UsageError for an option that was given and has no meaning here."""
     context = click.get_current_context()
     for name, option in options.items():
-        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+        if is_on_line(context, name):
             raise click.UsageError(f"{option} is for {why}; leave it out")
 
 
@@ -229,8 +229,7 @@ def _traces(
     del unfit["revision"]
     _refuse(unfit, "request logs, and a trace has its own settings")
     context = click.get_current_context()
-    is_named = context.get_parameter_source("revision") is ParameterSource.COMMANDLINE
-    revision = context.params["revision"] if is_named else None
+    revision = context.params["revision"] if is_on_line(context, "revision") else None
     audited = audit_traces(files, revision, frozenset(groups))
     if not audited:
         raise click.UsageError(f"no trace names the group {groups[0]!r}")

@@ -216,10 +216,7 @@ def check_command(
     limits = (max_states, None if minutes is None else minutes * 60)
     with stops_reported(revision):
         scopes = tuple(find_question(name, revision) for name in questions)
-        find_revision(revision)  # its file is read
-        own = own_parts(revision)
-        cache = None if no_cache else WorldCache(cache_folder() / "check", own.digest)
-        checked = _checked(revision, ids, scopes, jobs, limits, teller, cache)
+        checked = _checked(revision, ids, scopes, jobs, limits, teller, is_cached=not no_cache)
     teller.end()
     failures = failures_of_check(checked)
     if report is not None:
@@ -242,7 +239,8 @@ def _checked(
     jobs: int,
     limits: tuple[int | None, float | None],
     teller: ProgressTeller,
-    cache: WorldCache | None,
+    *,
+    is_cached: bool,
 ) -> Checked:
     """Check a revision.  `limits`: the most states of a world, and the seconds of all."""
     revision = find_revision(name)
@@ -252,6 +250,7 @@ def _checked(
         raise click.UsageError(f"{promises[0].id} has worlds of its own: leave out --question")
     names = tuple(i for i in ids if i not in known)
     own = own_parts(name)
+    cache = WorldCache(cache_folder() / "check", own.digest) if is_cached else None
     scopes = () if promises and not names else questions or (*CHECK_SCOPES, *own.worlds)
     endless = (*PROMISE_SCOPES, *(named for named in own.worlds if "tick" in named.scope.acts))
     later = 0 if questions or (ids and not promises) else len(endless)

@@ -43,7 +43,7 @@ from fencepost.properties.checking.stepping import Choice, JudgedWorlds, Stepper
 from fencepost.properties.worlds.scope import ALL_ACTS, Scope
 from fencepost.traces.files.retrace import retrace
 from fencepost.traces.files.run_trace import client_names, run_lines, run_trace, sent, turn_words
-from fencepost.traces.files.text_files import ReportError, make_folder, write_text
+from fencepost.traces.files.text_files import ReportError, write_file
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.forms.formats import read_trace
 from fencepost.traces.pages.group_fields import situation, step_changes
@@ -63,6 +63,8 @@ The first letter of a command is enough."""
 _COMMANDS = ("back", "next", "group", "path", "why", "save", "lasso", "view", "quit", "help")
 _NEEDLESS = frozenset({"take", "output", "walk", "seed"})
 """Options that a run's own choices replace, in the command that has them again."""
+
+_REMEDY = "name another file"
 
 
 class _WrongLineError(Exception):
@@ -370,7 +372,7 @@ class _Session:
         self._save(Path(name), repeated=self.stepper.repeated)
 
     def _save(self, path: Path, repeated: int) -> None:
-        self._write(path, self._trace(repeated).text())
+        write_file(path, self._trace(repeated).text(), _REMEDY)
         self.saved = self.stepper.numbers
         again = f", the last {repeated} of them for ever" if repeated else ""
         self.say(f"{path}: {plural(len(self.saved), 'step')}{again}")
@@ -382,7 +384,8 @@ class _Session:
         from fencepost.traces.pages.trace_page import PageTrace, trace_page  # noqa: PLC0415 (Jinja)
 
         page, file = Path(name), Path(name).with_suffix(".json")
-        self._write(page, trace_page([PageTrace(self._trace(), file.stem, str(file))]))
+        text = trace_page([PageTrace(self._trace(), file.stem, str(file))])
+        write_file(page, text, _REMEDY)
         self.say(f"{page}: a page of the run")
         self.save(str(file))
 
@@ -394,10 +397,6 @@ class _Session:
         if not self.stepper.numbers:
             raise _WrongLineError("nothing has happened yet: take a choice first")
         return run_trace(self.stepper.worlds, self.stepper.run(), repeated=repeated)
-
-    def _write(self, path: Path, text: str) -> None:
-        make_folder(path.parent, "name another file")
-        write_text(path, text, "name another file")
 
     def close(self, output: Path | None, again: str) -> None:
         """Save what has to be saved, or name what is not."""

@@ -29,7 +29,7 @@ from fencepost.conformance.targets.target_registry import find_revision
 from fencepost.model.history.words import plural
 from fencepost.properties.worlds.scope import Scope
 from fencepost.traces.files.bounded import DocumentError, read_json
-from fencepost.traces.files.text_files import make_folder, write_text
+from fencepost.traces.files.text_files import write_file
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
 from fencepost.traces.pages.trace_page import PageTrace, trace_page
 from fencepost.traces.report.certificate_data import checked_certificate, is_certificate
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 TRACE, CERTIFICATE, FUZZ = "trace", "certificate", "fuzz run"
 _MOST_STATES = 20_000
+_REMEDY = "give -o another file"
 _OF_THE_PAGE = frozenset({"files", "output", "explore", "max_states", "max_depth"})
 
 
@@ -92,7 +93,7 @@ def view_command(
         words = options_on_line(ctx, without=_OF_THE_PAGE)
         command = shlex.join(["fencepost", "step", "--revision", explore, *words])
         made = _explored(explore, scope, max_states, max_depth, command)
-        _write(output, made.text)
+        write_file(output, made.text, _REMEDY)
         rest = "" if made.is_complete else f", cut off: --max-states {max_states}"
         click.echo(f"{output}: {plural(made.states, 'state')}{rest}")
         return
@@ -109,7 +110,7 @@ def view_command(
     if kind == FUZZ and len(documents) > 1:
         raise click.UsageError("a page shows one run of fuzz; view them one by one")
     text = {CERTIFICATE: _certificates, FUZZ: _fuzz, TRACE: _traces}[kind](documents)
-    _write(output, text)
+    write_file(output, text, _REMEDY)
     click.echo(f"{output}: {plural(len(documents), kind)}")
 
 
@@ -132,11 +133,6 @@ def _explored(
         )
     teller.end()
     return made
-
-
-def _write(output: Path, text: str) -> None:
-    make_folder(output.parent, "give -o another file")
-    write_text(output, text, "give -o another file")
 
 
 def _kind(document: Any) -> str:

@@ -325,6 +325,11 @@ class Group(msgspec.Struct, frozen=True, cache_hash=True):
             stored=None if self.stored is None else self.stored.renamed(names),
         )
 
+    def shifted(self, by_ms: int) -> Group:
+        """Return the group with each deadline later by this time, in ms."""
+        timers = tuple(Timer(t[0], t[1], t[2] + by_ms, t[3] + by_ms) for t in self.timers)
+        return replace(self, timers=timers)
+
     def has_timer(self, kind: str) -> bool:
         """Tell whether the group's timer of this kind runs: the one with the subject ""."""
         place = bisect_left(self.timers, (kind,))

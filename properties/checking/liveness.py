@@ -35,7 +35,7 @@ from fencepost.properties.logic.logic import PropertyClass
 from fencepost.properties.worlds.scope import Scope
 from fencepost.properties.worlds.views import WorldView
 from fencepost.properties.worlds.world import Act, World, Worlds
-from fencepost.properties.worlds.world_client import Client, Seat
+from fencepost.properties.worlds.world_client import CUT_OFFS, Client, Seat
 
 
 class Followed(NamedTuple):
@@ -79,7 +79,7 @@ class Subscriptions:
 
     def _begins(self, world: World, act: Act) -> bool:
         """Return True if a generation begins in an act."""
-        if act.kind in {"restart", "drop"}:
+        if act.kind in CUT_OFFS:
             return False
         done = self._worlds.transitions(world, act.kind, act.client)[act.choice]
         return any(
@@ -271,7 +271,10 @@ class _Search:
         return None, was_owed
 
     def _graphs(self, promise: Promise) -> Iterator[Graph[Owing, Act]]:
-        """Yield the graph with what is owed; for each client, if the promise is made to each."""
+        """Yield a graph whose states know if the promise is owed.
+
+        A promise that is made to each client has a graph for each client.
+        """
         clients = range(len(self._worlds.seats))
         if promise.when is None:
             for index in clients:

@@ -21,7 +21,7 @@ import shutil
 import sys
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -108,16 +108,24 @@ class WorldCache:
         return self._folder / _digest(repr(key).encode())
 
 
-def _others(revision: Revision) -> tuple[object, ...]:
-    """Return the fields of a revision beside its tables and functions."""
-    return (
-        sorted(revision.apis.items()),
-        revision.empty_instance_is_none,
-        revision.target_size,
-        sorted(revision.answer_versions.items()),
-        revision.restart_needs_room,
-        sorted(revision.unchecked),
-    )
+_KNOWN_OTHERWISE = {
+    *("name", "about", "differences"),  # words
+    *("tables", "ancestors"),  # by their decisions, and the lineage
+    *("protocol", "twists", "distort"),  # a revision that has its own is not cached
+}
+
+
+def _others(revision: Revision) -> list[tuple[str, object]]:
+    """Return the fields of a revision that nothing else compares."""
+    names = (each.name for each in fields(revision))
+    return [(n, _ordered(getattr(revision, n))) for n in names if n not in _KNOWN_OTHERWISE]
+
+
+def _ordered(value: object) -> object:
+    """Return a value whose representation is the same in each process."""
+    if isinstance(value, Mapping):
+        return sorted(value.items())
+    return sorted(value) if isinstance(value, frozenset) else value
 
 
 def with_unasked_tables(revision: Revision) -> Revision:

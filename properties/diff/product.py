@@ -49,7 +49,7 @@ from fencepost.properties.diff.common_versions import differing_rules
 from fencepost.properties.worlds.canonical import NOW
 from fencepost.properties.worlds.scope import Scope
 from fencepost.properties.worlds.world import STRANGE, Act, World, Worlds
-from fencepost.properties.worlds.world_client import Client
+from fencepost.properties.worlds.world_client import CUT_OFFS, Client
 
 _NONE = Error.NONE.value
 
@@ -268,7 +268,7 @@ Trace = Sequence[tuple[SharedAct | None, State]]
 
 def move_of(model: Worlds, world: World, act: Act, after: World) -> Response:
     """Return the effect of an act that leads from one world to another."""
-    if act.kind in {"restart", "drop"}:
+    if act.kind in CUT_OFFS:
         return Response(act, after, (), model.places(world, act, None)[1], ())
     done = model.transitions(world, act.kind, act.client)[act.choice]
     answers = {} if act.client < 0 else {act.client: WAITS}

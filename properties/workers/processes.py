@@ -386,7 +386,7 @@ def run_forked(tasks: Iterable[Callable[[Tell], _Result]], jobs: int, tell: Tell
 
 def _run_once(pipe: Connection, task: Callable[[Tell], Any]) -> None:
     """Run one task in a worker, and send its reports and its result."""
-    gc.freeze()  # what is shared with the parent is never copied just to be looked through
+    gc.freeze()  # the collector would write to each object, so the system would copy its page
     listen(pipe)
     try:
         result = task(lambda report: pipe.send((True, report)))

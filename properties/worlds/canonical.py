@@ -9,13 +9,14 @@ other choices.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from msgspec.structs import replace
 
 from fencepost.model.classic.group import Group, Member, ParkedRequest
-from fencepost.model.work import Timer
+from fencepost.model.messages.shapes import Message
+from fencepost.model.work import Emission, Timer
 from fencepost.properties.worlds.world_client import Client
 
 FRESH = "fresh"
@@ -124,6 +125,14 @@ def unchanged(group: Group | None) -> Naming:
     if group.stored is not None:
         ids += [m.member_id for m in group.stored.members]
     return Naming(group, {member_id: member_id for member_id in ids}, 0, LOST)
+
+
+def own_answer(emissions: Iterable[Emission], naming: Naming) -> tuple[Message | None, str]:
+    """Return the answer to the request being handled; where it waits, the name by which it does."""
+    for emission in emissions:
+        if emission.request_id == NOW:
+            return emission.message, ""
+    return None, naming.waits
 
 
 def _parked_now(group: Group) -> str:

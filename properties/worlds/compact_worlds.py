@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from fencepost.model.classic.group import Group
 from fencepost.model.messages.shapes import Message
 from fencepost.model.work import Emission
-from fencepost.properties.worlds.canonical import NOW, Naming, known_as
-from fencepost.properties.worlds.world_client import CUT_OFFS, Ask, Client, after_answer
+from fencepost.properties.worlds.canonical import NOW, Naming, known_as, own_answer
+from fencepost.properties.worlds.world_client import CUT_OFFS, Ask, Client, after_request
 
 if TYPE_CHECKING:
     from fencepost.properties.worlds.world import Act, Transition, World, Worlds
@@ -364,7 +364,7 @@ class CompactWorlds:
             ask = worlds.ask(client, kind, like)
             asking = worlds.asking(client, kind)
             for note, answer, waits, renaming, after in self._answered(group, kind, ask):
-                own = asking._replace(waits=waits) if waits else after_answer(asking, answer)
+                own = after_request(asking, answer, waits)
                 naming = self.renamings[renaming].naming
                 yield MemoMove(note, self._own(own, naming), renaming, after)
 
@@ -377,7 +377,11 @@ class CompactWorlds:
         known = self._answers.get(key)
         if known is None:
             known = self._answers[key] = tuple(
-                MemoAnswer(self.number_of_note(note), *_own_answer(done), *self._effect(done))
+                MemoAnswer(
+                    self.number_of_note(note),
+                    *own_answer(done.emissions, done.naming),
+                    *self._effect(done),
+                )
                 for note, done in self.worlds.answers(self.groups[group], kind, ask)
             )
         return known
@@ -391,11 +395,3 @@ class CompactWorlds:
         others = tuple(e for e in done.emissions if e.request_id != NOW)
         renaming = self.number_of_renaming(done.naming, others)
         return renaming, self.number_of_group(done.naming.group)
-
-
-def _own_answer(done: Transition) -> tuple[Message | None, str]:
-    """Return the answer to the request of an outcome; where it waits, the name by which it does."""
-    for emission in done.emissions:
-        if emission.request_id == NOW:
-            return emission.message, ""
-    return None, done.naming.waits

@@ -28,7 +28,7 @@ from fencepost.model.messages.shapes import Message
 from fencepost.model.work import Emission
 from fencepost.properties.worlds.canonical import FRESH, NOW
 from fencepost.properties.worlds.world import STRANGE, Act, Transition, World, Worlds
-from fencepost.properties.worlds.world_client import TICK_MS, Client, after_answer
+from fencepost.properties.worlds.world_client import CUT_OFFS, TICK_MS, Client, after_answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,17 +111,13 @@ class Unfolding:
         """Return the group of the present world in real ids, generations and times."""
         if group is None:
             return None
-        real = group.renamed(self.ids)
-        timers = tuple(
-            timer._replace(earliest=timer.earliest + self.now, latest=timer.latest + self.now)
-            for timer in real.timers
-        )
-        return replace(real, generation_id=real.generation_id + self.offset, timers=timers)
+        real = group.renamed(self.ids).shifted(self.now)
+        return replace(real, generation_id=real.generation_id + self.offset)
 
     def turn(self, world: World, act: Act, after: World) -> Turn:
         """Return the act, made real."""
         real = self.who[act.client] if act.client >= 0 else -1
-        if act.kind in {"restart", "drop"}:
+        if act.kind in CUT_OFFS:
             events: tuple[Entry, ...] = (self._disconnected(act.kind, real),)
             who, names = self.worlds.places(world, act, None)
             rules: tuple[str, ...] = ()

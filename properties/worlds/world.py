@@ -21,12 +21,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from msgspec.structs import replace
-
 from fencepost.model.classic.group import Group
 from fencepost.model.machine import Machine
 from fencepost.model.revision import Revision
-from fencepost.model.work import Emission, Incoming, Outcome, Span, Timer
+from fencepost.model.work import Emission, Incoming, Outcome, Span
 from fencepost.properties.worlds import world_client as asks
 from fencepost.properties.worlds.canonical import (
     FRESH,
@@ -35,6 +33,7 @@ from fencepost.properties.worlds.canonical import (
     known_as,
     named,
     order,
+    own_answer,
     settled,
     unchanged,
 )
@@ -50,6 +49,7 @@ from fencepost.properties.worlds.world_client import (
     Client,
     Seat,
     after_answer,
+    after_request,
 )
 
 _INSTANT = Span(0, 0)
@@ -109,7 +109,7 @@ class Outcomes:
         return self._made(
             group,
             (
-                (_earlier(after), emissions, views)
+                (None if after is None else after.shifted(-TICK_MS), emissions, views)
                 for after, emissions, views in self._fired(group, (), (), TICK_MS)
             ),
         )
@@ -180,14 +180,6 @@ class Outcomes:
         if self._same is None or self._same.group is not group:
             self._same = unchanged(group)
         return self._same
-
-
-def _earlier(group: Group | None) -> Group | None:
-    """Return the group with deadlines that have come nearer by a tick."""
-    if group is None:
-        return None
-    timers = tuple(Timer(t[0], t[1], t[2] - TICK_MS, t[3] - TICK_MS) for t in group.timers)
-    return replace(group, timers=timers)
 
 
 __all__ = ["STRANGE", "Act", "Transition", "World", "Worlds"]
@@ -410,8 +402,8 @@ class Worlds:
         """Return the clients after an outcome, in the names of before."""
         clients = list(world.clients)
         if index >= 0:
-            own = _own_answer(done)
-            clients[index] = after_request(self.asking(clients[index], kind), own, done.naming)
+            client = self.asking(clients[index], kind)
+            clients[index] = after_request(client, *own_answer(done.emissions, done.naming))
         for i, client in enumerate(world.clients):
             if i != index:
                 clients[i] = self.overheard(client, done.emissions)
@@ -486,17 +478,6 @@ class Worlds:
 
 def _incoming(ask: Ask) -> Incoming:
     return Incoming(NOW, "", ask.api, ask.version, ask.message, FRESH)
-
-
-def _own_answer(done: Transition) -> Emission | None:
-    return next((e for e in done.emissions if e.request_id == NOW), None)
-
-
-def after_request(client: Client, own: Emission | None, naming: Naming) -> Client:
-    """Return the client whose request was handled: it was answered, or it waits."""
-    if own is not None:
-        return after_answer(client, own.message)
-    return client._replace(waits=naming.waits)
 
 
 def _is_known(group: Group | None, member_id: str) -> bool:

@@ -205,6 +205,11 @@ def leave(seat: Seat, client: Client, *, by_instance: bool = False) -> Ask:
     return Ask("LeaveGroup", version, LeaveGroupRequest(group_id=GROUP, members=(leaving,)))
 
 
+def after_request(client: Client, answer: Message | None, waits: str) -> Client:
+    """Return the client whose request was handled: it waits by this name, or was answered."""
+    return client._replace(waits=waits) if waits else after_answer(client, answer)
+
+
 def after_answer(client: Client, message: Message | None) -> Client:
     """Return a client after an answer; None: it will not be answered.
 

@@ -57,9 +57,13 @@ def write_texts(texts: Mapping[str, str], directory: Path, option: str) -> None:
     Raises ReportError that names the option, OutputError.
     """
     for name, text in texts.items():
-        path = directory / name
-        make_folder(path.parent, f"give {option} another folder")
-        write_text(path, text, f"give {option} another folder")
+        write_file(directory / name, text, f"give {option} another folder")
+
+
+def write_file(path: Path, text: str, remedy: str) -> None:
+    """Write a text file, and make its folder if it is missing.  Raises as `write_text` does."""
+    make_folder(path.parent, remedy)
+    write_text(path, text, remedy)
 
 
 def write_text(path: Path, text: str, remedy: str) -> None:

@@ -28,8 +28,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from msgspec.structs import replace as with_fields
-
 from fencepost.model.classic.group import Group, Member
 from fencepost.model.revisions import revisions
 from fencepost.model.revisions.base import KAFKA_4
@@ -346,11 +344,7 @@ def _canonical(state: ModelState, now: int) -> dict[str, Any]:
     """Return the groups of a state without what grows: ids, generations, time."""
     rows = []
     for name, group in state.groups:
-        timers = tuple(
-            timer._replace(earliest=timer.earliest - now, latest=timer.latest - now)
-            for timer in group.timers
-        )
-        naming = named(with_fields(group, timers=timers), keep_generations=False)
+        naming = named(group.shifted(-now), keep_generations=False)
         rows.append([name, _group(naming.group or group)])
     return {"#map": rows}
 

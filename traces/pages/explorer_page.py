@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from msgspec.structs import replace
+
 from fencepost.model.coordinator import Answer, Send
 from fencepost.model.history.events import Answered, Event, Sent
 from fencepost.model.history.words import plural, with_names
@@ -27,7 +29,7 @@ from fencepost.properties.worlds.canonical import FRESH
 from fencepost.properties.worlds.concretise import Turn, Unfolding
 from fencepost.properties.worlds.scope import ALL_ACTS, Scope
 from fencepost.properties.worlds.world import STRANGE, Act, World, Worlds
-from fencepost.properties.worlds.world_client import TICK_MS, Client
+from fencepost.properties.worlds.world_client import CUT_OFFS, TICK_MS, Client
 from fencepost.traces.files.run_trace import client_names, run_lines, sent, turn_words
 from fencepost.traces.pages.decisions import rule_json
 from fencepost.traces.pages.group_fields import BROUGHT, fields, knowledge, timer_name
@@ -175,12 +177,7 @@ class _Explored:
 
     def _symbols(self, world: World) -> _Symbols:
         ids = {i for client in world.clients for i in (client.member_id, *client.roster) if i}
-        if world.group is not None:
-            ids.update(member.member_id for member in world.group.members)
-            ids.update(world.group.pending)
-            ids.update(member_id for _, member_id in world.group.static)
-            stored = world.group.stored
-            ids.update(() if stored is None else (m.member_id for m in stored.members))
+        ids.update(self.worlds.unchanged(world.group).ids)
         symbols = {member_id: _symbol("i", member_id) for member_id in sorted(ids)}
 
         def known(client: Client) -> Client:
@@ -245,7 +242,7 @@ class _Explored:
     def _renaming(self, before: World, act: Act) -> int:
         """Return the place of the names after a step: old and new, and the shift."""
         done, shift = None, 0
-        if act.kind not in {"restart", "drop"}:
+        if act.kind not in CUT_OFFS:
             done = self.worlds.transitions(before, act.kind, act.client)[act.choice]
             shift = done.naming.shift
         _, renamed = self.worlds.places(before, act, done)
@@ -293,17 +290,7 @@ def _event(event: Event, act: Act) -> Event:
     match event:
         case Sent(at_ms=at_ms, request=request):
             body = _generations(request.body, _symbol("c", act.client))
-            return Sent(
-                at_ms,
-                Send(
-                    request.id,
-                    request.connection,
-                    request.client_id,
-                    request.api,
-                    request.version,
-                    body,
-                ),
-            )
+            return Sent(at_ms, replace(request, body=body))
         case Answered(answer=answer) if answer.body is not None:
             symbol = _symbol("g", answer.body.get("generationId"))
             return Answered(Answer(answer.id, answer.at_ms, _generations(answer.body, symbol)))

@@ -150,11 +150,9 @@ def step_changes(
     Of a new member, what it brought with its join is left out.
     """
     changed = []
-    for name in (*after, *(name for name in before if name not in after)):
+    for name, value in changes(before, after).items():
         owner, _, brought = name.partition(": ")
-        if before.get(name) == after.get(name):
-            continue
         if brought in BROUGHT and not (owner in before and owner in after):
             continue
-        changed.append((name, before.get(name), after.get(name)))
+        changed.append((name, before.get(name), value))
     return changed

@@ -48,7 +48,7 @@ from fencepost.model.classic.effects import Do
 from fencepost.model.table.table import Rule
 from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.worlds.world import Act, World, Worlds
-from fencepost.properties.worlds.world_client import TICK_MS
+from fencepost.properties.worlds.world_client import CUT_OFFS, TICK_MS
 
 _FAR = 1 << 60
 
@@ -292,7 +292,7 @@ def _stride(
     outcomes: Counter[tuple[int, str, int]],
 ) -> Stride:
     source, act, target = edge
-    if act.kind in {"restart", "drop"}:
+    if act.kind in CUT_OFFS:
         return Stride(source, act, target, ())
     if outcomes[source, act.kind, act.client] > 1:
         return Stride(source, act, START, (), is_open=True, certain=False)

@@ -187,13 +187,17 @@ def folder_option(
     )
 
 
+def is_on_line(context: click.Context, name: str) -> bool:
+    """Return True if the command line has the parameter of this name."""
+    return context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+
+
 def options_on_line(context: click.Context, *, without: Collection[str]) -> list[str]:
     """Return the arguments that the command line has, with their options, but for those names."""
     words = []
     for parameter in context.command.params:
         name = parameter.name or ""
-        is_there = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-        if is_there and name in context.params and name not in without:
+        if is_on_line(context, name) and name in context.params and name not in without:
             option = [parameter.opts[0]] if isinstance(parameter, click.Option) else []
             value = context.params[name]
             for each in value if isinstance(value, tuple) else (value,):

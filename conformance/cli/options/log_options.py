@@ -15,9 +15,8 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-from click.core import ParameterSource
 
-from fencepost.conformance.cli.options.common_options import AMOUNT, WEEK_S, Whole
+from fencepost.conformance.cli.options.common_options import AMOUNT, WEEK_S, Whole, is_on_line
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.simulate.deployment_scenario import RESUME_S
 from fencepost.conformance.targets.own_revision import own_parts
@@ -271,9 +270,7 @@ def scope_options(
 def bounds_on_line(context: click.Context) -> list[str]:
     """Return the scope options that the command line has."""
     return [
-        "--" + name.replace("_", "-")
-        for name in ("act", *_BOUNDS)
-        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        "--" + name.replace("_", "-") for name in ("act", *_BOUNDS) if is_on_line(context, name)
     ]
 
 

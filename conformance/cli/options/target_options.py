@@ -40,7 +40,7 @@ from fencepost.model.coordinator import CONFIG_DEFAULTS
 from fencepost.model.table.table import Level
 from fencepost.properties.judging.known_failures import KnownFailure
 from fencepost.traces.files.known_failure_lists import of_no_use, read
-from fencepost.traces.files.text_files import make_folder, write_text
+from fencepost.traces.files.text_files import write_file
 
 if TYPE_CHECKING:
     import ssl
@@ -298,14 +298,10 @@ def kept_entries(lists: Iterable[Path], written: Path | None) -> list[KnownFailu
     return [entry for path in files for entry in read(path)]
 
 
-_ANOTHER = "give --write-known-failures another file"
-
-
 def write_list(drafted: Mapping[str, Any], written: Path) -> None:
     """Write a list of known failures.  Raises ReportError."""
     text = json.dumps(drafted, indent=2, ensure_ascii=False) + "\n"
-    make_folder(written.parent, _ANOTHER)
-    write_text(written, text, _ANOTHER)
+    write_file(written, text, "give --write-known-failures another file")
 
 
 level_option = click.option(

@@ -26,7 +26,7 @@ from fencepost.properties.departures.known_departures import DEPARTURES, coordin
 from fencepost.properties.judging.trace_verdict import WRONGS
 from fencepost.properties.oracle.fingerprint import Bug, Fingerprint, bug_of, fingerprint_of
 from fencepost.traces.files.document_schema import Document, DocumentSchema, Positive, Text
-from fencepost.traces.files.text_files import make_folder, write_text
+from fencepost.traces.files.text_files import write_file, write_text
 from fencepost.traces.files.trace_file import (
     TraceFile,
     TraceFileError,
@@ -264,7 +264,6 @@ class CorpusFolder:
         path = self.folder.absolute() / "adopted" / f"{name}.json"
         entry = adopted_entry(name, path.relative_to(self.top).as_posix(), trace)
         remedy = "choose another folder with --into"
-        make_folder(path.parent, remedy)
-        write_text(path, trace.text(), remedy)
+        write_file(path, trace.text(), remedy)
         write_text(self.folder / INDEX, CorpusIndex.of([*self.entries, entry]).text(), remedy)
         return path

@@ -26,8 +26,9 @@ INTERMITTENT = {
         re.compile(r"not seen again: n's JoinGroup .* Instead no answer had come after \d+ ms"),
     )
 }
-"""What 3.7.2 does in some moves only, and the note of a certificate that says so: what passes once
-after failures that lateness may explain is a pass with such notes."""
+"""Failures that come in some runs only: what a certificate observes, or the note that it has.
+
+A case that fails by a missing answer and then passes is a pass with such a note."""
 
 Run = tuple[str, str, tuple[tuple[str, tuple[str, ...]], ...]]
 """A target, who judges ("" for its own profile), and for each case what is to be observed."""

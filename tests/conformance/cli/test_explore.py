@@ -376,12 +376,19 @@ def test_a_function_that_raises_is_named_by_its_line_in_any_number_of_processes(
     assert f"{path}, line 6: AttributeError" in result.stderr
 
 
-def test_a_property_or_an_import_that_changes_is_never_answered_from_the_cache(
-    monkeypatch: pytest.MonkeyPatch, run: Run, tmp_path: Path
-) -> None:
+@pytest.fixture
+def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Let checks keep their results in a folder, also where code was changed a moment ago."""
+    folder = tmp_path / "cache"
     monkeypatch.delenv("FENCEPOST_NO_CACHE")
-    monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("FENCEPOST_CACHE", str(folder))
     monkeypatch.setattr(world_cache, "_RECENT_S", -1e12)
+    return folder
+
+
+def test_a_property_or_an_import_that_changes_is_never_answered_from_the_cache(
+    run: Run, tmp_path: Path, cache: Path
+) -> None:
     path, helper = tmp_path / "raises.py", tmp_path / "helper.py"
     text = RAISES.replace("lambda step: step.befor", "helper.holds")
     path.write_text(f"import helper\n{text}", encoding="utf-8")
@@ -390,18 +397,15 @@ def test_a_property_or_an_import_that_changes_is_never_answered_from_the_cache(
         helper.write_text(f"holds = lambda step: {holds}\n", encoding="utf-8")
         codes = [run(*asked).exit_code for _ in range(2)]
         assert codes == [0, 0] if holds == "None" else [1, 1]
-    files = [one for one in (tmp_path / "cache").rglob("*") if one.is_file()]
+    files = [one for one in cache.rglob("*") if one.is_file()]
     assert len(files) == 2
     path.write_text(text.replace("helper.holds", "lambda step: 'no'"), encoding="utf-8")
     assert run(*asked).exit_code == 1
 
 
 def test_a_changed_row_of_a_file_is_explored_where_it_decides_and_nowhere_else(
-    monkeypatch: pytest.MonkeyPatch, run: Run, tmp_path: Path
+    run: Run, tmp_path: Path, cache: Path
 ) -> None:
-    monkeypatch.delenv("FENCEPOST_NO_CACHE")
-    monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(world_cache, "_RECENT_S", -1e12)
     path = tmp_path / "row.py"
     text = RAISES.replace("step.befor", "None").replace("'ours', ())", "'ours', DIFFERENCES)")
     row = (
@@ -414,7 +418,7 @@ def test_a_changed_row_of_a_file_is_explored_where_it_decides_and_nowhere_else(
     for because in ("one reason", "one reason", "another reason"):
         path.write_text(text.replace("OURS =", row.format(because)), encoding="utf-8")
         assert run(*asked).exit_code == 0
-        kept.append(sum(one.is_file() for one in (tmp_path / "cache").rglob("*")))
+        kept.append(sum(one.is_file() for one in cache.rglob("*")))
     assert kept == [2, 2, 3], "without heartbeats there is no room for a difference"
 
 

@@ -138,7 +138,10 @@ def test_a_message_that_a_revision_does_not_know_is_unknown_to_it_not_wrong() ->
 
 
 def test_the_conduct_of_clients_bounds_what_they_do() -> None:
-    """Who leaves on close never ends as a member; who forgets its id never joins under it again."""
+    """A client that leaves on close is no member when it ends.
+
+    A client that forgets its id never joins under it again.
+    """
     acts: tuple[ActKind, ...] = ("join", "sync", "leave", "restart")
     scopes = {
         "as they like": Scope(clients=1, members=1, acts=acts),

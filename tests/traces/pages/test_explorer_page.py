@@ -47,7 +47,7 @@ def made(revision: str = "kafka-4", scope: Scope = DEFAULT, max_states: int = 16
 
 
 def fields(page: Page) -> dict[str, str]:
-    """What the table has, of all fields that are still there."""
+    """Read all fields of the table but those that the step removed."""
     page.get_by_label("all fields").check()
     rows = page.locator("#state tbody tr").all()
     cells = [row.locator("td").all_inner_texts() for row in rows]

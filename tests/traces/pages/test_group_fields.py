@@ -1,4 +1,4 @@
-"""What a step changed, in few lines."""
+"""The fields that a step changes."""
 
 from __future__ import annotations
 

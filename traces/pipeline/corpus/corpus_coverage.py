@@ -23,6 +23,7 @@ from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.worlds.scope import COVER_SCOPES
 from fencepost.properties.worlds.world import Worlds
+from fencepost.properties.worlds.world_client import CUT_OFFS
 from fencepost.traces.pipeline.corpus.corpus import (
     ITEMS,
     NEEDED,
@@ -188,9 +189,6 @@ def _without_superfluous(
     return needed
 
 
-_CUT_OFF = frozenset({"restart", "drop"})
-
-
 @cache
 def reachable(revision: str) -> Mapping[str, frozenset[str]]:
     """Return the reachable items, by kind: `rule`, `pair`, `state`.  Raises KeyError."""
@@ -206,7 +204,7 @@ def _reach(worlds: Worlds, items: dict[str, set[str]]) -> None:
     leaving: dict[int, list[tuple[tuple[str, ...], int]]] = {}
     for source, act, target in graph.edges:
         rules: tuple[str, ...] = ()
-        if act.kind not in _CUT_OFF:
+        if act.kind not in CUT_OFFS:
             world = graph.states[source]
             done = worlds.transitions(world, act.kind, act.client)[act.choice]
             rules = tuple(rule.id for view in done.views for rule in view.rules)
