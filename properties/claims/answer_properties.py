@@ -342,7 +342,8 @@ GENERATION_PROPERTIES = (
 
 
 _FENCED = Error.FENCED_INSTANCE_ID.value
-_HANDS_OUT = frozenset({NONE, Error.MEMBER_ID_REQUIRED.value})
+_ID_REQUIRED = Error.MEMBER_ID_REQUIRED.value
+_HANDS_OUT = frozenset({NONE, _ID_REQUIRED})
 _FOR_MEMBERS = frozenset(
     {NONE, Error.ILLEGAL_GENERATION.value, Error.REBALANCE_IN_PROGRESS.value}
     | {Error.MEMBER_ID_REQUIRED.value}
@@ -392,7 +393,9 @@ class _Out(NamedTuple):
 def _replaced(reading: Reading) -> Iterator[_Out]:
     """Yield ids whose instance got a new id, for another process."""
     for n, new in enumerate(reading.joined):
-        if new.instance is None or new.message.member_id:
+        if new.instance is None or not (
+            new.message.member_id == "" or _is_given_first(reading, new)
+        ):
             continue
         for old in reading.joined[:n]:
             same = (old.message.group_id, old.instance) == (new.message.group_id, new.instance)
@@ -400,6 +403,16 @@ def _replaced(reading: Reading) -> Iterator[_Out]:
             if same and other and old.exchange.before(new.exchange):
                 why = f"{new.exchange} gave instance {new.instance} another id"
                 yield _Out(old.message.group_id, old.answer.member_id, new.exchange, why, new)
+
+
+def _is_given_first(reading: Reading, join: Joined) -> bool:
+    """Return True if a join came under an id that its process was told with MEMBER_ID_REQUIRED."""
+    key = join.message.group_id, join.message.member_id
+    return any(
+        answer.exchange.before(join.exchange)
+        and getattr(answer.exchange.answer, "error_code", NONE) == _ID_REQUIRED
+        for answer in reading.id_answers.get(key, ())
+    )
 
 
 def _fenced(reading: Reading) -> Iterator[_Out]:

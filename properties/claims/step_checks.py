@@ -10,7 +10,7 @@ the step is of that kind at all.  `fencepost.properties.claims.step_answers` nam
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from fencepost.model.classic.group import SESSION, Group, Member
 from fencepost.model.classic.vocabulary import GroupState
@@ -18,6 +18,7 @@ from fencepost.model.coordinator import CONFIG_DEFAULTS
 from fencepost.model.messages.draft_messages import DraftLeaveGroupResponse
 from fencepost.model.messages.errors import Error, error_name
 from fencepost.model.messages.messages import (
+    CommitResponse,
     HeartbeatRequest,
     HeartbeatResponse,
     JoinGroupRequest,
@@ -132,6 +133,28 @@ def had_parked(view: StepView) -> bool:
     return bool(view.versions)
 
 
+def answer_name(view: StepView) -> str:
+    """Return the errors in the answer to the step's own request; `no answer` if it waits."""
+    message = view.own_answer
+    if isinstance(message, CommitResponse):
+        codes = [part.error_code for topic in message.topics for part in topic.partitions]
+    else:
+        codes = [] if message is None else [getattr(message, "error_code", NONE)]
+    return " and ".join(sorted(set(map(error_name, codes)))) or "no answer"
+
+
+def _is_new_process(view: StepView, join: JoinGroupRequest) -> bool:
+    """Return True if a join without an id names an instance, or takes it over under a pending id.
+
+    Some revisions tell a new process of an instance its id first.
+    """
+    if not join.member_id:
+        return join.group_instance_id is not None
+    was_pending = view.before is not None and join.member_id in view.before.pending
+    holder = None if view.after is None else view.after.holder(join.group_instance_id or "")
+    return was_pending and holder == join.member_id
+
+
 def restarted(view: StepView) -> tuple[Member, JoinGroupRequest] | None:
     """Return the seat that a new process of a static member takes over in a stable group."""
     event, before = view.event, view.before
@@ -140,7 +163,7 @@ def restarted(view: StepView) -> tuple[Member, JoinGroupRequest] | None:
     message = event.message
     if not isinstance(message, JoinGroupRequest) or before.state is not GroupState.STABLE:
         return None
-    if message.member_id or message.group_instance_id is None:
+    if message.group_instance_id is None or not _is_new_process(view, message):
         return None
     if not _SHORTEST <= message.session_timeout_ms <= _LONGEST:
         return None  # refused before anything else is looked at
@@ -173,7 +196,7 @@ def quiet_restart(view: StepView) -> str | None:
         return "a static member restarted and the number of members changed"
     answer = view.own_answer
     if not isinstance(answer, JoinGroupResponse) or answer.error_code != NONE:
-        return "a static member restarted in a stable group and was not welcomed at once"
+        return f"a static member restarted in a stable group, and its join got {answer_name(view)}"
     return None
 
 
@@ -441,7 +464,7 @@ def leader_restarted(view: StepView) -> bool:
     instance = join[1].group_instance_id
     if answer is None or answer.error_code != NONE or answer.generation_id != group.generation_id:
         return False  # refused, or a vote for another protocol began a generation
-    anew = not join[1].member_id and instance is not None
+    anew = _is_new_process(view, join[1])
     return anew and group.leader is not None and group.holder(instance or "") == group.leader
 
 
@@ -520,7 +543,18 @@ def rows_answered(view: StepView) -> str | None:
         return f"a leave was refused as a whole, with {error_name(answer.error_code)}"
     sent = [(row.member_id, row.group_instance_id) for row in message.members]
     answered = [(row.member_id, row.group_instance_id) for row in answer.members]
-    return None if sent == answered else f"a leave of {sent} was answered about {answered}"
+    if sent == answered:
+        return None
+    return f"a leave of {names(sent)} was answered with rows for {names(answered)}"
+
+
+def names(rows: Iterable[tuple[str, str | None]]) -> str:
+    """Return (member id, instance) pairs in words: "A.1 (A), instance B"; "nobody" for none."""
+    words = [
+        (f"{mid} ({instance})" if instance else mid) if mid else f"instance {instance or 'null'}"
+        for mid, instance in rows
+    ]
+    return ", ".join(words) or "nobody"
 
 
 def named_exist(view: StepView) -> bool:
@@ -562,8 +596,8 @@ def exactly_the_named(view: StepView) -> str | None:
         right, leaver = _row(view.before, gone, row)
         gone |= {leaver} - {""}
         if error != right:
-            who = f"member {row.member_id or 'not given'}, instance {row.group_instance_id}"
-            return f"a leave ({who}) was told {error_name(error)}, not {error_name(right)}"
+            who = names([(row.member_id, row.group_instance_id)])
+            return f"a leave of {who} was told {error_name(error)}, not {error_name(right)}"
     there = {m.member_id for m in members(view.after)}
     for member in members(view.before):
         if (member.member_id in gone) is (member.member_id in there):

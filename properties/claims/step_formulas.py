@@ -517,7 +517,8 @@ _DYNAMIC_CHANGES = all_of(
     is_now(SUBSCRIPTION, Change.CHANGED),
 )
 _REPLACED_TOO_EARLY = all_of(
-    is_now(STATE, GroupState.COMPLETING), JOINS, INST_GIVEN.now(), HOLDS.then(INST, FRESH)
+    is_now(STATE, GroupState.COMPLETING),
+    any_of(all_of(JOINS, INST_GIVEN.now(), HOLDS.then(INST, FRESH)), exists(X, _TAKEN_OVER)),
 )
 _NOT_STORED = is_now(RULE, "SYNC-COMPLETING-LEADER-TOO-LARGE")
 CAUSES = step_property(

@@ -30,7 +30,7 @@ from fencepost.model.messages.messages import (
     TxnOffsetCommitRequest,
 )
 from fencepost.model.work import Incoming, Timer
-from fencepost.properties.claims.step_checks import NONE, joined, members
+from fencepost.properties.claims.step_checks import NONE, answer_name, joined, members, names
 from fencepost.properties.worlds.views import Failover, StepView
 
 _MOVING = Error.REBALANCE_IN_PROGRESS.value
@@ -222,10 +222,8 @@ def rebalance_in_answer(view: StepView) -> str | None:
     right = _MOVING if state is GroupState.PREPARING else NONE
     if isinstance(answer, HeartbeatResponse) and answer.error_code == right:
         return None
-    error_word = (
-        error_name(answer.error_code) if isinstance(answer, HeartbeatResponse) else "nothing"
-    )
-    return f"in {state.value} a member's heartbeat was told {error_word}, not {error_name(right)}"
+    got = answer_name(view)
+    return f"in {state.value} a member's heartbeat got {got} instead of {error_name(right)}"
 
 
 def other_protocol(view: StepView) -> bool:
@@ -250,7 +248,8 @@ def other_protocol_refused(view: StepView) -> str | None:
     answer = view.own_answer
     refused = Error.INCONSISTENT_GROUP_PROTOCOL.value
     if not isinstance(answer, SyncGroupResponse) or answer.error_code != refused:
-        return "a SyncGroup with a protocol that was not selected was not refused"
+        got = answer_name(view)
+        return f"a SyncGroup with a protocol that was not selected got {got}, and no refusal"
     return None if view.after == view.before else "a SyncGroup that was refused changed the group"
 
 
@@ -291,9 +290,8 @@ def stranger_refused(view: StepView) -> str | None:
     """Check that a stranger is answered UNKNOWN_MEMBER_ID."""
     if not stranger(view):
         return None
-    code = error(view)
-    if code != Error.UNKNOWN_MEMBER_ID.value:
-        return f"an id that is no member's was answered {code} instead of UNKNOWN_MEMBER_ID"
+    if error(view) != Error.UNKNOWN_MEMBER_ID.value:
+        return f"an id that is no member's got {answer_name(view)} instead of UNKNOWN_MEMBER_ID"
     return None
 
 
@@ -314,9 +312,8 @@ def late_refused(view: StepView) -> str | None:
     """Check that another generation is answered ILLEGAL_GENERATION, and nothing changes."""
     if not late(view):
         return None
-    code = error(view)
-    if code != Error.ILLEGAL_GENERATION.value:
-        return f"another generation was answered {code} instead of ILLEGAL_GENERATION"
+    if error(view) != Error.ILLEGAL_GENERATION.value:
+        return f"another generation got {answer_name(view)} instead of ILLEGAL_GENERATION"
     if view.after != view.before:
         return "a request of another generation changed the group"
     return None
@@ -465,15 +462,15 @@ def described(view: StepView) -> str | None:
     match answer:
         case DescribeGroupsResponse(groups=(row,)):
             ids = {(m.member_id, m.group_instance_id) for m in row.members}
-            if (row.error_code, row.group_state, ids) != (
-                NONE,
-                group.state.value,
-                here,
-            ):
-                return f"the group is described as {row.group_state} with {sorted(map(str, ids))}"
+            if row.error_code != NONE:
+                return f"a description of a group got {error_name(row.error_code)}"
+            if (row.group_state, ids) != (group.state.value, here):
+                who = names(sorted(ids, key=str))
+                return f"the group is described as {row.group_state} with {who}"
         case ListGroupsResponse(error_code=Error.NONE.value, groups=rows):
             if [row.group_state for row in rows] != [group.state.value]:
-                return f"a group that is {group.state.value} is listed as {[*rows] or 'nothing'}"
+                listed = ", ".join(str(row.group_state) for row in rows)
+                return f"a group that is {group.state.value} is listed as {listed or 'nothing'}"
         case _:
-            return "an operator who asked about a group was told nothing of it"
+            return f"an operator who asked about a group got {answer_name(view)}"
     return None

@@ -7,8 +7,10 @@ from collections.abc import Callable
 import pytest
 from hypothesis import HealthCheck, given, settings
 from msgspec.structs import replace
+from support.id_first import ID_FIRST
 from support.tape import REBALANCE_MS, History, Tape, lie, saying, two_stable_members
 
+from fencepost.conformance.targets.in_process import ModelCoordinator
 from fencepost.model.history.events import Answered, Handled
 from fencepost.model.messages.errors import Error
 from fencepost.model.revisions import revisions
@@ -306,6 +308,21 @@ def test_a_sentence_names_the_requests() -> None:
         "r6 (JoinGroup v9) gave instance A another id, so 'A-1' was out; "
         "yet r7 (Heartbeat v4) under that id was answered NONE"
     )
+
+
+def test_who_takes_an_instance_over_under_a_pending_id_replaces_its_holder() -> None:
+    tape = Tape()
+    tape.model = ModelCoordinator(ID_FIRST)
+    tape.model.reset({"group.initial.rebalance.delay.ms": 0})
+    old, new = tape.id_of(tape.join("A")), tape.id_of(tape.join("A"))
+    tape.join("A", old)
+    tape.sync("A", old, 1, old)
+    tape.join("A", new)
+    beat = tape.beat("A", old, 1)
+
+    assert "a-replaced-id-stays-out" not in broken_properties(tape.history)
+    told = lie(tape.history, beat, saying(errorCode=0))
+    assert "a-replaced-id-stays-out" in broken_properties(told)
 
 
 def a_pending_id(tape: Tape) -> tuple[str, int]:

@@ -23,6 +23,7 @@ from fencepost.model.messages.messages import (
     CommittedPartition,
     CommittedTopic,
     HeartbeatRequest,
+    HeartbeatResponse,
     JoinGroupResponse,
     OffsetCommitRequest,
     OffsetCommitResponse,
@@ -34,7 +35,7 @@ from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.model.work import Emission, Incoming, Timer
 from fencepost.properties.checking.checking import PropertyStatus, check_revision
 from fencepost.properties.checking.evaluator import Evaluator, is_quiet
-from fencepost.properties.claims.property_registry import PROPERTIES
+from fencepost.properties.claims.property_registry import PROPERTIES, find_property
 from fencepost.properties.claims.world_properties import DECIDED
 from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.logic.classic_signature import (
@@ -312,6 +313,34 @@ def test_a_function_catches_its_liar(one: Property) -> None:
 @pytest.mark.parametrize("one", FUNCTIONS, ids=lambda one: one.id)
 def test_a_function_that_is_always_true_is_noticed(one: Property) -> None:
     assert not caught(always_true(one))
+
+
+@pytest.mark.parametrize(
+    ("answers", "got"),
+    [
+        ((HeartbeatResponse(error_code=27),), "REBALANCE_IN_PROGRESS"),
+        ((), "no answer"),
+    ],
+)
+def test_a_sentence_names_the_answer(answers: tuple[Message, ...], got: str) -> None:
+    emissions = tuple(Emission("now", answer, "RULE") for answer in answers)
+
+    def said(member_id: str, generation: int, property_id: str) -> str:
+        beat = HeartbeatRequest(group_id="g", generation_id=generation, member_id=member_id)
+        event = Incoming("now", "", "Heartbeat", 4, beat, "fresh")
+        view = StepView(STABLE, event, STABLE, emissions, ())
+        (fault,) = Evaluator([find_property(property_id)], revisions.find("kafka-4")).judge(view)[0]
+        return fault.partition(": ")[2]
+
+    assert said("A.1", 2, "another-generation-is-told-so") == (
+        f"another generation got {got} instead of ILLEGAL_GENERATION"
+    )
+    assert said("gone", 3, "a-stranger-is-told-so") == (
+        f"an id that is no member's got {got} instead of UNKNOWN_MEMBER_ID"
+    )
+    assert said("A.1", 3, "a-heartbeat-tells-of-a-rebalance") == (
+        f"in Stable a member's heartbeat got {got} instead of NONE"
+    )
 
 
 def test_what_a_premise_guards_never_fails_where_the_premise_is_false() -> None:
