@@ -31,6 +31,9 @@ _MINUTES = 3
 AGREEING = ("java:4.3.0", "confluent-kafka:2.16.1", "kafka-python:3.0.12", "franz-go:1.22.2")
 """Libraries that a real Kafka is asked about, too."""
 
+JOINS_BEHIND_A_POLL = {"CLIENT-CLOSE-REVOKED/closes-in-revoke-callback"}
+"""Needs a client that joins while its user is busy; the reference client joins when it polls."""
+
 
 async def certified(client: str, broker: str = "serve", *patterns: str) -> ClientCertificate:
     return await certificate_of(find_client(client), broker, KAFKA_4, patterns=patterns)
@@ -56,7 +59,10 @@ async def test_the_reference_client_does_all_that_it_owes(broker: str) -> None:
     outcomes = {r.case.id: r.outcome for r in certificate.results}
     lacks = {name for name, outcome in outcomes.items() if outcome is Outcome.UNSUPPORTED}
     assert set(outcomes.values()) <= {Outcome.PASS, Outcome.UNSUPPORTED}
-    assert not lacks if broker == "serve" else len(outcomes) - len(lacks) > 50
+    if broker == "serve":
+        assert lacks == JOINS_BEHIND_A_POLL
+    else:
+        assert len(outcomes) - len(lacks) > 50
 
 
 @pytest.mark.parametrize("mutant", CLIENT_MUTANTS.values(), ids=lambda mutant: mutant.name)
