@@ -339,6 +339,9 @@ def a_static_member_owes_a_join_when_it_is_closed(conduct: Conduct) -> None:
     sim.close("a")
     sim.run_for(1000)
     assert len(sim.requests_of("a", "LeaveGroup")) == 1
+    sim.start("a", settings("a", conduct, assignors=cooperative))
+    sim.run_for(3000)
+    shared(sim, "a", "b")
 
 
 @scenario("CLIENT-CLOSE-DYNAMIC-LEAVES")
