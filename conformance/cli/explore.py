@@ -51,7 +51,7 @@ from fencepost.properties.checking.checking import (
 from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, is_quiet
 from fencepost.properties.checking.liveness import Promise
 from fencepost.properties.claims.property_classes import headline
-from fencepost.properties.claims.property_registry import find_property
+from fencepost.properties.claims.property_registry import find_property, known_of_releases
 from fencepost.properties.claims.world_properties import DECIDED
 from fencepost.properties.explorer.exploration import SUFFIXES, Exploration, Progress, graph_text
 from fencepost.properties.explorer.explorer import explore
@@ -150,7 +150,11 @@ def failure_of(
     why = [f"  because: {property_.meaning}"] if property_.formula is None else []
     names = lineage(worlds.revision)
     known = next((name for name in names if name in property_.expected), None)
-    if known is not None and finding is PropertyStatus.BROKEN:
+    theirs = known_of_releases(property_, worlds.revision)
+    reasons = [theirs[rule] for rule in run.turns[-1].rules if rule in theirs] if run.turns else []
+    if reasons and finding is PropertyStatus.EXPECTED:
+        why.append(f"  here: {reasons[0]}")
+    elif known is not None and finding is PropertyStatus.BROKEN:
         why.append(f"  {known}, which this is made from, fails: {property_.expected[known]}")
     elif known is not None:
         why.append(f"  here: {property_.expected[known]}")

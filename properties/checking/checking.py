@@ -37,7 +37,7 @@ from fencepost.properties.checking.world_cache import (
     with_unasked_tables,
 )
 from fencepost.properties.claims.property_classes import headline
-from fencepost.properties.claims.property_registry import PROPERTIES, adapted
+from fencepost.properties.claims.property_registry import PROPERTIES, adapted, known_of_releases
 from fencepost.properties.claims.world_properties import DECIDED
 from fencepost.properties.explorer.exploration import Exploration, FailedCheck, Progress
 from fencepost.properties.explorer.explorer import explore
@@ -290,7 +290,9 @@ def check_revision(
         if progress is not None:
             progress(*message)
 
-    run = _ScopeRun(revision, tuple(claim.id for claim in judging.all()), jobs, budget, cache)
+    about = [claim.id for claim in judging.all()]
+    about += [rule for claim in judging.all() for rule in known_of_releases(claim, revision)]
+    run = _ScopeRun(revision, tuple(about), jobs, budget, cache)
     explorations = run.of_scopes(explored_within, questions, report)
     explored = []
     shortest: dict[str, tuple[NamedScope, Worlds, FailedCheck[World, Act]]] = {}
@@ -491,5 +493,6 @@ def expected_finding(claim: Property, revision: Revision, run: Run) -> PropertyS
     if names[0] in shipped:
         return PropertyStatus.EXPECTED
     theirs = frozenset().union(*(claim.expected_rules.get(name, ()) for name in shipped))
+    theirs |= known_of_releases(claim, revision).keys()
     by_theirs = theirs & set(run.turns[-1].rules)
     return PropertyStatus.EXPECTED if by_theirs else PropertyStatus.BY_DRAFT

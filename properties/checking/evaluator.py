@@ -20,6 +20,7 @@ from fencepost.model.classic.group import Group
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.revisions import lineage
 from fencepost.properties.claims.invariants import STORED
+from fencepost.properties.claims.property_registry import known_of_releases
 from fencepost.properties.claims.world_properties import DECIDED
 from fencepost.properties.explorer.exploration import Check
 from fencepost.properties.logic.formula_closure import Closure
@@ -171,9 +172,10 @@ class Evaluator:
 def excused_rules(claim: Property, revision: Revision) -> frozenset[str] | None:
     """Return the rules by which a property may fail here; None: by any.
 
-    Expected failures of a revision are expected of those made from it, by the same rules.
+    Expected failures of a revision are expected of those made from it, by the same rules; and those
+    of a release by a rule that does the same (`known_of_releases`).
     """
-    rules: frozenset[str] = frozenset()
+    rules = frozenset(known_of_releases(claim, revision))
     names = lineage(revision)
     for name in names:
         if name in claim.expected:

@@ -13,13 +13,14 @@ from fencepost.model.classic.effects import Do
 from fencepost.model.revision import Revision
 from fencepost.model.revisions import revisions
 from fencepost.model.suggestions import did_you_mean
+from fencepost.model.table.table import Rule, Table
 from fencepost.properties.claims.answer_properties import HISTORY_PROPERTIES
 from fencepost.properties.claims.invariants import BOOKS, INVARIANTS, PROMISED, STORED
 from fencepost.properties.claims.step_answers import ANSWER_PROPERTIES, STEP_PROPERTIES
 from fencepost.properties.claims.step_formulas import STEPS
 from fencepost.properties.claims.world_properties import WORLD_PROPERTIES
 from fencepost.properties.logic.classic_signature import SYNC_TIMER
-from fencepost.properties.logic.logic import Property, negate
+from fencepost.properties.logic.logic import Property, PropertyClass, negate
 
 
 def _by_id(*groups: tuple[Property, ...]) -> dict[str, Property]:
@@ -96,3 +97,29 @@ def expected_in(claim: Property, revision: Revision) -> tuple[str, frozenset[str
         if name in revisions.NAMES and not revisions.is_release(name):
             break
     return None
+
+
+def known_of_releases(claim: Property, revision: Revision) -> dict[str, str]:
+    """Return the rules of a revision by which a safety property may fail, each with the reason.
+
+    They are a release's that the revision isn't made from: the same guard, steps and answer in the
+    same table, under any id.  What Kafka shipped is known, whoever writes it down.  A promise is
+    another matter: it says what the revision changes of that which it is made from.
+    """
+    if claim.property_class is not PropertyClass.SAFETY or revisions.is_shipped(revision):
+        return {}
+    made_from = revisions.lineage(revision)
+    known: dict[str, str] = {}
+    for name, ids in claim.expected_rules.items():
+        if name in made_from or not revisions.is_release(name):
+            continue
+        theirs = {_does(t, rule) for t, rule in revisions.find(name).rules() if rule.id in ids}
+        for table, rule in revision.rules():
+            if _does(table, rule) in theirs:
+                known.setdefault(rule.id, f"{rule.id} is as in {name}: {claim.expected[name]}")
+    return known
+
+
+def _does(table: Table, rule: Rule) -> tuple[object, ...]:
+    """Return all of a rule but its words."""
+    return table.name, str(rule.guard), rule.effect, rule.answer, rule.echo

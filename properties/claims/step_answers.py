@@ -33,6 +33,14 @@ OF_JOINS = (
         expected=dict.fromkeys(("comment-table-1", "comment-table-2"), _ANY_VERSION),
     ),
     _property(
+        "a-session-timeout-is-within-bounds",
+        "A join with a session timeout out of the broker's bounds is told INVALID_SESSION_TIMEOUT.",
+        src.KAFKA_CHECKS,
+        "joins that are not refused for their group id or coordinator; Kafka's default bounds",
+        checks.bounds_kept,
+        checks.out_of_bounds,
+    ),
+    _property(
         "a-refused-join-learns-nothing",
         "A refused join is told no id but the one that it was sent under, no generation, no leader "
         "and no members; FENCED_INSTANCE_ID and UNKNOWN_MEMBER_ID repeat that id.",
@@ -300,9 +308,10 @@ STEP_PROPERTIES = (
     ),
     _step_property(
         "a-heartbeat-keeps-alive",
-        "A heartbeat that is accepted starts the member's session anew.",
+        "After a heartbeat that is answered NONE or REBALANCE_IN_PROGRESS its member has a whole "
+        "session before it.",
         src.KIP_ROLLING,
-        "heartbeats answered NONE or REBALANCE_IN_PROGRESS",
+        "heartbeats of members",
         checks.kept_alive,
         lambda view: checks.heard(view) is not None,
         answers="a member that is evicted although it heartbeats is seen by its next answer",

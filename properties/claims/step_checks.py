@@ -143,6 +143,18 @@ def answer_name(view: StepView) -> str:
     return " and ".join(sorted(set(map(error_name, codes)))) or "no answer"
 
 
+def short_session(view: StepView, member: Member) -> str:
+    """Return how a member has less than its whole session before it after a step; "" if it has."""
+    timers = () if view.after is None else view.after.timers
+    whole = member.session_timeout_ms
+    for timer in timers:
+        if timer[:2] == (SESSION, member.member_id):
+            left = timer.latest - view.now_ms
+            ends = f"its session ends in {left:,} ms; its timeout is {whole:,} ms"
+            return "" if left >= whole else ends
+    return "no session timer runs for it"
+
+
 def _is_new_process(view: StepView, join: JoinGroupRequest) -> bool:
     """Return True if a join without an id names an instance, or takes it over under a pending id.
 
@@ -239,17 +251,47 @@ def timeouts(view: StepView) -> str | None:
     join = view.event.message
     assert isinstance(join, JoinGroupRequest)
     rebalance = join.session_timeout_ms if view.event.version == 0 else join.rebalance_timeout_ms
-    if member.session_timeout_ms != join.session_timeout_ms:
-        return f"{member.member_id} joined with another session timeout and has its old one"
-    if member.rebalance_timeout_ms != rebalance:
-        return f"{member.member_id} joined with another rebalance timeout and has its old one"
+    for kind, has, requested in (
+        ("session", member.session_timeout_ms, join.session_timeout_ms),
+        ("rebalance", member.rebalance_timeout_ms, rebalance),
+    ):
+        if has != requested:
+            asks = f"{member.member_id} joined with a {kind} timeout of {requested:,} ms"
+            return f"{asks}, and the group has {has:,} ms for it"
     if member.protocols != join.protocols:
         return f"{member.member_id} joined with other protocols and has its old ones"
-    return None
+    short = "" if member.joining is not None else short_session(view, member)
+    return f"{member.member_id} joined and was answered, and {short}" if short else None
+
+
+_BEFORE_BOUNDS = {
+    Error.INVALID_GROUP_ID.value,
+    Error.COORDINATOR_LOAD_IN_PROGRESS.value,
+    Error.NOT_COORDINATOR.value,
+}
+
+
+def out_of_bounds(view: StepView) -> bool:
+    """Return True if a join's session timeout is out of bounds, and no earlier check answers."""
+    join, answer = own_join(view), _own_join_answer(view)
+    if join is None or (answer is not None and answer.error_code in _BEFORE_BOUNDS):
+        return False
+    return not _SHORTEST <= join[1].session_timeout_ms <= _LONGEST
+
+
+def bounds_kept(view: StepView) -> str | None:
+    """Check that a join with a session timeout out of the broker's bounds is refused for it."""
+    join, answer = own_join(view), _own_join_answer(view)
+    if join is None or not out_of_bounds(view):
+        return None
+    if answer is not None and answer.error_code == Error.INVALID_SESSION_TIMEOUT.value:
+        return None
+    asks = f"a join with a session timeout of {join[1].session_timeout_ms:,} ms"
+    return f"{asks} got {answer_name(view)}; the broker takes {_SHORTEST:,} to {_LONGEST:,} ms"
 
 
 def heard(view: StepView) -> Member | None:
-    """Return the member whose heartbeat was accepted."""
+    """Return the member whose heartbeat was answered NONE or REBALANCE_IN_PROGRESS."""
     event = view.event
     if not isinstance(event, Incoming) or not isinstance(event.message, HeartbeatRequest):
         return None
@@ -261,19 +303,13 @@ def heard(view: StepView) -> Member | None:
 
 
 def kept_alive(view: StepView) -> str | None:
-    """Check that an accepted heartbeat restarts the session."""
+    """Check that the member of such a heartbeat has its whole session before it."""
     member = heard(view)
     if member is None:
         return None
-    assert view.after is not None
-    due = view.now_ms + member.session_timeout_ms
-    for timer in view.after.timers:
-        if timer[:2] == (SESSION, member.member_id):
-            late = timer.latest == due
-            return (
-                None if late else f"the heartbeat of {member.member_id} did not restart its timer"
-            )
-    return f"no session timer runs after the heartbeat of {member.member_id}"
+    short = short_session(view, member)
+    got = f"the heartbeat of {member.member_id} got {answer_name(view)}"
+    return f"{got}, and {short}" if short else None
 
 
 def silent(view: StepView) -> Member | None:

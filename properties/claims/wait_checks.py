@@ -30,7 +30,14 @@ from fencepost.model.messages.messages import (
     TxnOffsetCommitRequest,
 )
 from fencepost.model.work import Incoming, Timer
-from fencepost.properties.claims.step_checks import NONE, answer_name, joined, members, names
+from fencepost.properties.claims.step_checks import (
+    NONE,
+    answer_name,
+    joined,
+    members,
+    names,
+    short_session,
+)
 from fencepost.properties.worlds.views import Failover, StepView
 
 _MOVING = Error.REBALANCE_IN_PROGRESS.value
@@ -171,9 +178,8 @@ def somebody_released(view: StepView) -> bool:
 def released_alive(view: StepView) -> str | None:
     """Check that a member whose request waited has its whole session ahead when it is answered."""
     for member in _released(view):
-        assert view.after is not None
-        if _due(view.after, SESSION, member.member_id) != view.now_ms + member.session_timeout_ms:
-            return f"{member.member_id} waited, was answered, and has not its whole session left"
+        if short := short_session(view, member):
+            return f"{member.member_id} waited and was answered, and {short}"
     return None
 
 
@@ -472,5 +478,6 @@ def described(view: StepView) -> str | None:
                 listed = ", ".join(str(row.group_state) for row in rows)
                 return f"a group that is {group.state.value} is listed as {listed or 'nothing'}"
         case _:
-            return f"an operator who asked about a group got {answer_name(view)}"
+            got = answer_name(view)
+            return f"an operator who asked about a group got {got}, and nothing of the group"
     return None

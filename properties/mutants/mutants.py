@@ -105,7 +105,7 @@ BREAKS: Mapping[str, tuple[str, ...]] = {
     ),
     "repeated-join-rebalances": ("rebalance-has-a-cause",),
     "rejoin-keeps-subscription": ("a-rejoin-brings-its-timeouts",),
-    "session-bounds-unchecked": ("session-within-its-timeout",),
+    "session-bounds-unchecked": ("a-session-timeout-is-within-bounds",),
     "group-size-unchecked": ("a-group-keeps-its-size",),
     "pending-not-used-up": ("pending-is-no-member",),
     "pending-without-timer": ("session-is-of-somebody",),
@@ -120,7 +120,7 @@ BREAKS: Mapping[str, tuple[str, ...]] = {
     "restart-never-skips-assignment": ("a-restarted-leader-assigns-nothing",),
     "restart-leads-below-9": ("a-restarted-leader-assigns-nothing",),
     "replace-loses-assignment": ("a-restart-in-a-stable-group-is-quiet",),
-    "replace-keeps-session-timer": ("session-within-its-timeout",),
+    "replace-keeps-session-timer": ("a-rejoin-brings-its-timeouts",),
     "replace-starts-no-timer": ("everybody-is-watched",),
     "replace-keeps-protocols": ("a-rejoin-brings-its-timeouts",),
     "replace-forgets-leader": (

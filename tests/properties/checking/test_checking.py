@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from support.id_first import ID_FIRST, LOUD_ID_FIRST
 
 from fencepost.model.classic.effects import Do
-from fencepost.model.revision import Revision, SetRule, derive
+from fencepost.model.messages.errors import Error
+from fencepost.model.revision import DropRule, Revision, SetRule, derive
 from fencepost.model.revisions import revisions
 from fencepost.model.revisions.base import KAFKA_4, RULES
 from fencepost.model.revisions.revisions import find as find_revision
@@ -86,6 +88,35 @@ def test_what_is_made_from_a_release_may_fail_where_that_does() -> None:
             revision, [find_property("a-heartbeat-keeps-alive")], questions=scope
         )
         assert only(result).finding is PropertyStatus.EXPECTED
+
+
+@pytest.mark.parametrize(
+    ("changed", "finding"),
+    [
+        ({"effect": (), "answer": Error.REBALANCE_IN_PROGRESS}, PropertyStatus.EXPECTED),
+        ({"effect": (), "answer": Error.NONE}, PropertyStatus.BROKEN),
+    ],
+)
+def test_what_a_release_did_is_known_whoever_writes_the_rule(
+    changed: dict[str, Any], finding: PropertyStatus
+) -> None:
+    rule = RULES["HEARTBEAT-COMPLETING"].but(because="another reason", **changed)
+    own = derive(KAFKA_4, "own", "", (SetRule("Heartbeat", rule, "x"),))
+    named = replace(rule, id="HEARTBEAT-REFUSED")
+    differences = (
+        DropRule("Heartbeat", "HEARTBEAT-COMPLETING", "x"),
+        SetRule("Heartbeat", named, "x"),
+    )
+    renamed = derive(KAFKA_4, "renamed", "", differences)
+    asked = [
+        find_property(i) for i in ("a-heartbeat-keeps-alive", "a-heartbeat-tells-of-a-rebalance")
+    ]
+
+    for revision in (own, renamed):
+        alive, tells = check_revision(revision, asked, questions=ZOMBIE).results
+
+        assert alive.finding is finding
+        assert tells.finding is not PropertyStatus.EXPECTED  # it is another promise than kafka-4's
 
 
 def test_the_shortest_run_of_all_scopes_is_shown() -> None:

@@ -180,7 +180,6 @@ LIARS = {
     "leader-assigns-to-the-members": ("kafka-9801", "two instances"),
     "silence-has-an-end": ("kafka-9752", "zombie"),
     "wait-for-syncs-has-an-end": ("kafka-12890", "zombie"),
-    "session-within-its-timeout": ("replace-keeps-session-timer", "two instances"),
     "a-generation-is-told-alike": ("members-told-to-all", "two instances"),
     "the-leader-told-is-a-member": ("kafka-13435", "two processes"),
     "nobody-is-left-without-an-answer": ("tansu-same-id", "two instances"),
@@ -192,6 +191,7 @@ LIARS = {
     "another-generation-is-told-so": ("heartbeat-generation-unchecked", "failover"),
     "a-group-keeps-its-size": ("group-size-unchecked", "no room"),
     "a-newcomer-is-told-its-id-first": ("no-id-required", "side by side"),
+    "a-session-timeout-is-within-bounds": ("session-bounds-unchecked", "bad manners"),
     "a-refused-join-learns-nothing": ("refused-join-with-generation", "zombie"),
     "the-replaced-is-fenced": ("replaced-told-unknown", "two instances"),
     "the-welcomed-know-the-group": ("members-without-instance", "zombie"),
@@ -265,6 +265,9 @@ VIEWS: dict[str, WorldView | StepView] = {
     ),
     "no-timer-takes-who-has-synced": StepView(
         SYNCING, Timer("sync", "", 9000, 9000), SYNCING.without_member("A.1"), (), ()
+    ),
+    "session-within-its-timeout": WorldView(
+        change(STABLE, timers=(Timer("session", "A.1", 6001, 6001),)), (), ()
     ),
     "no-timer-of-the-gone": WorldView(
         change(STABLE, timers=(*STABLE.timers, Timer("session", "gone", 1, 1))),
