@@ -21,7 +21,6 @@ from fencepost.conformance.cli.cli import exit_codes
 from fencepost.conformance.cli.explore import (
     EXIT_UNFINISHED,
     EXIT_VIOLATED,
-    UNFINISHED_ENDS,
     WRONG_ENDS,
     Failure,
     ProgressTeller,
@@ -56,6 +55,7 @@ from fencepost.conformance.targets.target_registry import find_revision
 from fencepost.model.history.words import plural
 from fencepost.model.revisions.revisions import is_shipped, lineage, shipped_base
 from fencepost.properties.checking.checking import (
+    VIOLATED,
     CheckBudget,
     Checked,
     PropertyStatus,
@@ -73,6 +73,8 @@ from fencepost.properties.logic.logic import Engine, PropertyClass
 from fencepost.properties.worlds.scope import (
     CHECK_SCOPES,
     PROMISE_SCOPES,
+    RARE_SCOPES,
+    ActKind,
     NamedScope,
 )
 from fencepost.properties.worlds.world import Act, World
@@ -88,6 +90,25 @@ jobs_option = click.option(
 minutes_option = click.option(
     "--minutes", type=MINUTES, help="Explore no longer, and say what was explored."
 )
+
+
+_UNDECIDED_ENDS = "a limit ended it, or no world exercises a row of your own"
+_ACTS_TO: dict[str, tuple[ActKind, ...]] = {
+    "JoinGroup": ("stranger", "restart"),
+    "SyncGroup": (),
+    "Heartbeat": ("heartbeat",),
+    "LeaveGroup": ("leave", "remove"),
+    "LeaveGroup member": ("leave", "remove"),
+    "OffsetCommit": ("commit", "save"),
+    "OffsetFetch": ("commit", "fetch"),
+    "DescribeGroups": ("describe",),
+    "ListGroups": ("list",),
+    "session timeout": ("heartbeat", "tick"),
+    "join phase": ("leave", "tick"),
+    "sync phase": ("tick",),
+    "failover": ("commit", "failover"),
+}
+"""Table → the acts that come to it, beside joins and syncs."""
 
 
 def failures_of_check(checked: Checked) -> tuple[Failure, ...]:
@@ -156,6 +177,7 @@ def check_json(checked: Checked, failures: Iterable[Failure]) -> dict[str, Any]:
         "beyond_reach": size_beyond_reach(checked.revision, scopes) if scopes else "",
         "properties": {r.property.id: r.finding.value for r in checked.results},
         "not_tested": list(checked.untried),
+        "own_rows": {row: status.value for row, status in checked.row_statuses().items()},
         "not_covered": [row for row, hidden in checked.uncovered.items() if not hidden],
         "rows_not_tried": list(checked.untried_rows),
         "not_told": {row: hidden for row, hidden in checked.uncovered.items() if hidden},
@@ -168,7 +190,7 @@ def check_json(checked: Checked, failures: Iterable[Failure]) -> dict[str, Any]:
 
 @click.command(
     "check",
-    epilog=exit_codes("it is safe: each safety property holds", WRONG_ENDS, UNFINISHED_ENDS),
+    epilog=exit_codes("each safety property holds", WRONG_ENDS, _UNDECIDED_ENDS),
 )
 @click.argument("revision", type=REVISION, metavar="REVISION")
 @jobs_option
@@ -228,7 +250,7 @@ def check_command(
     unmet = ids and checked.is_finished and PropertyStatus.UNTESTED in checked.findings()
     if unmet or checked.fails(strict=strict):
         ctx.exit(EXIT_VIOLATED)
-    if not checked.is_finished:
+    if not checked.is_decided(strict=strict):
         ctx.exit(EXIT_UNFINISHED)
 
 
@@ -259,6 +281,7 @@ def _checked(
         revision,
         chosen(names, name) if scopes else (),
         questions=scopes,
+        rare=() if ids or questions else RARE_SCOPES,
         jobs=jobs,
         progress=teller.tell_of,
         budget=budget,
@@ -315,12 +338,18 @@ def _print_check(
     )
     scopes = [question.scope for question, _ in checked.explored]
     if scopes and (undone := acts_of_none(scopes)):
-        screen.print(Text(f"in none of these worlds: {', '.join(undone)}"))
+        line = f"acts in none of these worlds, so nothing is known of them: {', '.join(undone)}"
+        screen.print(Text(line), soft_wrap=True)
+        if checked.own_rows:
+            some = f'acts=("join", "sync", "{undone[0]}")'
+            screen.print(Text(f"a world of WORLDS in your file may have them, by Scope({some})"))
     if checked.untried:
         names = ", ".join(checked.untried)
         screen.print(Text(f"never put to the test here: {names}"), soft_wrap=True)
     if scopes and (blind := size_beyond_reach(checked.revision, scopes)):
         screen.print(Text(f"not tried: {blind}"))
+    if checked.unexercised:
+        _print_unexercised(screen, checked)
     if checked.uncovered:
         _print_uncovered(screen, checked)
     if rows := ", ".join(checked.untried_rows):
@@ -367,19 +396,40 @@ def _size(exploration: Exploration[World, Act], unit: str = "", whole: str = "")
     return ", ".join(filter(None, (states, end, stops)))
 
 
+def _print_unexercised(screen: Console, checked: Checked) -> None:
+    """Print the rows of a user's own that decide nothing in any world, and a world to add."""
+    tables = {rule.id: table.name for table, rule in checked.revision.rules()}
+    for row in checked.unexercised:
+        table = tables[row]
+        line = f"{row}: no world exercises this row of {table}, so nothing is known of it; "
+        screen.print(Text(line + world_to_add(table)), soft_wrap=True)
+
+
+def world_to_add(table: str) -> str:
+    """Return the sentence that tells a user how a world of their own comes to a table."""
+    if table not in _ACTS_TO:
+        return "no act of a world comes to this table: hold a coordinator to it with `certify`"
+    acts = ", ".join(f'"{act}"' for act in ("join", "sync", *_ACTS_TO[table]))
+    scope = f"Scope(clients=3, instances=3, members=3, acts=({acts}))"
+    return (
+        "add a world that comes to it to WORLDS in your file, such as "
+        f'NamedScope("larger", "three members", {scope})'
+    )
+
+
 def _print_uncovered(screen: Console, checked: Checked) -> None:
     """Print the rows that nothing speaks of; of a user's own revision those that are its own."""
     rules = [row for row, hidden in checked.uncovered.items() if not hidden]
-    count = plural(len(rules), "row")
-    that = "" if checked.holds else " that holds"
+    that = " that holds" if VIOLATED.intersection(checked.findings()) else ""
     if not is_shipped(checked.revision):
-        theirs = {id(rule) for _, rule in shipped_base(checked.revision).rules()}
-        own = {rule.id for _, rule in checked.revision.rules() if id(rule) not in theirs}
-        rest = [rule for rule in rules if rule not in own]
-        rules = [rule for rule in rules if rule in own]
+        rest = [rule for rule in rules if rule not in checked.own_rows]
+        rules = [*checked.own_uncovered]
+        count = plural(len(rules) + len(rest), "row")
         if rest:
             base = shipped_base(checked.revision).name
             rules.append(f"{'and ' if rules else ''}{len(rest)} that are {base}'s (--json)")
+    else:
+        count = plural(len(rules), "row")
     if rules:
         screen.print(Text(f"not covered by any property{that} ({count}): {', '.join(rules)}"))
     for broken in dict.fromkeys(filter(None, checked.uncovered.values())):

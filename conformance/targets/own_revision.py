@@ -32,7 +32,12 @@ from fencepost.properties.checking.claim_digest import claim_digest
 from fencepost.properties.checking.liveness import PROMISES, PROMISES_BY_ID, Promise, PromiseError
 from fencepost.properties.claims.property_registry import PROPERTIES
 from fencepost.properties.logic.logic import Property
-from fencepost.properties.worlds.scope import CHECK_SCOPES, NamedScope, ScopeError
+from fencepost.properties.worlds.scope import (
+    CHECK_SCOPES,
+    RARE_SCOPES,
+    NamedScope,
+    ScopeError,
+)
 from fencepost.traces.files.bounded import FILE_LIMIT
 
 _MODEL = "model:"
@@ -267,7 +272,8 @@ def _unnamed(file: str, name: str, module: ModuleType, value: object) -> str:
 def _parts(file: str, module: ModuleType) -> OwnParts:
     """Return what a file brings beside its revisions.  Raises OwnRevisionError."""
     _refuse_misspelled(file, module)
-    questions = dict.fromkeys((named.name for named in CHECK_SCOPES), "a shipped question")
+    worlds_of_ours = (*CHECK_SCOPES, *RARE_SCOPES)
+    questions = dict.fromkeys((named.name for named in worlds_of_ours), "a shipped question")
     claims = dict.fromkeys((*PROPERTIES, *PROMISES_BY_ID), "a shipped property")
     properties = _own(file, module, Property, "PROPERTIES", claims)
     claims |= {claim.id: "a property, too" for claim in properties}

@@ -25,6 +25,7 @@ from fencepost.model.revisions.experiments import PREREGISTERED, STANDBY, TARGET
 from fencepost.model.revisions.kip import KIP_345
 from fencepost.model.revisions.release_revisions import RELEASES, gates_ahead, release, was_released
 from fencepost.model.suggestions import did_you_mean
+from fencepost.model.table.table import Rule, Table
 
 _NAMED = {
     revision.name: revision
@@ -157,6 +158,21 @@ def shipped_base(revision: Revision) -> Revision:
     """Return the nearest shipped revision that a revision is made from; `kafka-4` at last."""
     names = (*revision.ancestors, KAFKA_4.name)
     return find(next(name for name in names if _listed(name) in NAMES))
+
+
+def rows_of_its_own(revision: Revision) -> list[tuple[Table, Rule]]:
+    """Return the rules that can be reached, and that no shipped revision has; each with its table.
+
+    A shipped revision has none.
+    """
+    if is_shipped(revision):
+        return []
+    theirs = {id(rule) for _, rule in shipped_base(revision).rules()}
+    return [
+        (table, rule)
+        for table, rule in revision.rules()
+        if rule.defensive is None and id(rule) not in theirs
+    ]
 
 
 def is_in_a_file(name: str) -> bool:

@@ -21,11 +21,12 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from functools import partial
+from functools import cache, partial
 from typing import NamedTuple, TypeVar, get_args
 
+from fencepost.model.history.words import plural
 from fencepost.model.revision import Revision
-from fencepost.model.revisions.revisions import is_release, is_shipped, lineage
+from fencepost.model.revisions.revisions import is_release, is_shipped, lineage, rows_of_its_own
 from fencepost.model.table.table import TableError
 from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, is_quiet
 from fencepost.properties.checking.liveness import PROMISES, Promise, find_broken_promises
@@ -51,6 +52,7 @@ from fencepost.properties.worlds.scope import (
     NamedScope,
     Scope,
 )
+from fencepost.properties.worlds.views import StepView
 from fencepost.properties.worlds.world import Act, World, Worlds
 
 _Result = TypeVar("_Result")
@@ -66,8 +68,20 @@ class PropertyStatus(Enum):
     UNTESTED = "never put to the test"
 
 
+class RowStatus(Enum):
+    """What a check knows of a row."""
+
+    COVERED = "covered"
+    UNCOVERED = "not covered by any property"
+    HIDDEN = "can't tell whether covered"
+    UNEXERCISED = "not exercised by any world"
+    UNTRIED = "not tried"
+
+
 VIOLATED = frozenset({PropertyStatus.BROKEN, PropertyStatus.BY_DRAFT})
 _FAILURES = VIOLATED | {PropertyStatus.UNTESTED}
+RARE_STATES = 2000
+"""The most worlds of a rare scope to look for a row in."""
 MACHINE_STOPS = (TableError, AssertionError)
 """The exceptions by which a machine stops: no rule decides, or a step can't be done."""
 
@@ -146,6 +160,8 @@ class Checked:
     `untried`: the properties that some worlds alone never test, and that nobody asked for by name.
     `uncovered`: the rows that no property speaks of, if that was asked; for each the violated
     property that hides the answer, or "".  `untried_rows`: those for which no time was left.
+    `own_rows`: the rows of a user's own, if that was asked; `unexercised`: those that decided
+    nothing in any world, so that nothing is known of them.
     """
 
     revision: Revision
@@ -155,6 +171,8 @@ class Checked:
     untried: tuple[str, ...] = ()
     uncovered: Mapping[str, str] = field(default_factory=dict)
     untried_rows: tuple[str, ...] = ()
+    own_rows: tuple[str, ...] = ()
+    unexercised: tuple[str, ...] = ()
 
     def findings(self) -> tuple[PropertyStatus, ...]:
         """Statuses of all properties, then of all promises."""
@@ -172,14 +190,47 @@ class Checked:
         return sum(exploration.states for _, exploration in self.explored)
 
     @property
+    def own_uncovered(self) -> tuple[str, ...]:
+        """Rows of a user's own that some world exercises, and that no property speaks of.
+
+        A row by which a property is violated is one that it speaks of.
+        """
+        runs = (r.run for r in self.results if r.run is not None and r.finding in VIOLATED)
+        spoken = {rule for run in runs for turn in run.turns[-1:] for rule in turn.rules}
+        spoken.update(self.unexercised)
+        return tuple(r for r in self.own_rows if self.uncovered.get(r) == "" and r not in spoken)
+
+    def row_statuses(self) -> dict[str, RowStatus]:
+        """Return what is known of each row of a user's own."""
+        by_status = {
+            RowStatus.UNEXERCISED: self.unexercised,
+            RowStatus.UNTRIED: self.untried_rows,
+            RowStatus.UNCOVERED: self.own_uncovered,
+        }
+        named = {row: status for status, rows in by_status.items() for row in rows}
+        hidden = {row for row, why in self.uncovered.items() if why}
+        rest = {r: RowStatus.HIDDEN if r in hidden else RowStatus.COVERED for r in self.own_rows}
+        return {row: named.get(row, status) for row, status in rest.items()}
+
+    @property
     def holds(self) -> bool:
-        """True if all holds, or fails as a shipped revision is known to."""
-        return self.is_finished and not self.fails(strict=True)
+        """True if all holds, or fails as a shipped revision is known to, and all rows are known."""
+        known = not self.unexercised and not self.own_uncovered
+        return self.is_finished and known and not self.fails(strict=True)
 
     @property
     def is_safe(self) -> bool:
-        """True if each property of the class safety holds, or fails as is known."""
-        return self.is_finished and not self.fails(strict=False)
+        """True if each safety property holds, or fails as is known, and all rows are known."""
+        known = not self.unexercised and not self.own_uncovered
+        return self.is_finished and known and not self.fails(strict=False)
+
+    def is_decided(self, *, strict: bool) -> bool:
+        """Return True if it was finished, and some world exercises each row of a user's own.
+
+        `strict`: and some property speaks of each.
+        """
+        rows = (*self.unexercised, *(self.own_uncovered if strict else ()))
+        return self.is_finished and not rows
 
     def fails(self, *, strict: bool) -> bool:
         """Return True if a safety property fails; `strict`: any.
@@ -200,11 +251,31 @@ class Checked:
             return "every property holds, or fails as is known of it"
         untested = self._failing({PropertyStatus.UNTESTED})
         unknown = any(weight is PropertyClass.SAFETY for _, weight in untested)
-        safe = "not shown to be safe" if unknown else self._safe()
-        parts = [headline(self._failing(VIOLATED), safe=safe)]
+        rows = self._unknown_rows()
+        safe = "not shown to be safe" if unknown else rows or self._safe()
+        parts = [headline(self._failing(VIOLATED), safe=safe), rows if unknown else ""]
         if untested and not unknown:
             parts.append(f"never put to the test: {', '.join(name for name, _ in untested)}")
         return "; ".join(filter(None, parts))
+
+    def _unknown_rows(self) -> str:
+        """Return the words for rows of which too little is known; "" if there are none.
+
+        They stand where no safety property is violated.
+        """
+        own = plural(len(self.own_rows), "own row")
+        parts = [
+            f"no {what} {len(rows)} of its {own}: {', '.join(rows)}"
+            for what, rows in (
+                ("world exercises", self.unexercised),
+                ("property covers", self.own_uncovered),
+            )
+            if rows
+        ]
+        if not parts:
+            return ""
+        which = "safety property" if self._failing(VIOLATED) else "property"
+        return f"no {which} is violated, but {'; '.join(parts)}"
 
     def _safe(self) -> str:
         """Return the words for a check without a violation of safety."""
@@ -248,6 +319,7 @@ def check_revision(
     properties: Iterable[Property] = tuple(PROPERTIES.values()),
     *,
     questions: Sequence[NamedScope] = CHECK_SCOPES,
+    rare: Sequence[NamedScope] = (),
     jobs: int = 1,
     progress: Callable[[NamedScope, Progress], None] | None = None,
     budget: CheckBudget | None = None,
@@ -255,7 +327,9 @@ def check_revision(
 ) -> Checked:
     """Check every property that exploration checks, in each scope.
 
-    `questions`: the scopes, CHECK_SCOPES by default.  `budget`: the limits, by default none.
+    `questions`: the scopes, CHECK_SCOPES by default.  `rare`: scopes that are explored, too, if a
+    row of the user's own decides something there, and nothing in any other; without any, rows are
+    not asked for.  `budget`: the limits, by default none.
     `jobs`: processes; each explores a scope of its own, or all of them the only one, if there is no
     cache.  `cache`: of the results of earlier checks; a check with limits doesn't use it.
     """
@@ -266,12 +340,14 @@ def check_revision(
     judging = Evaluator(with_stops(mine, revision), revision)
 
     # Of worlds that several processes explore together nobody knows all decisions.
-    processes = jobs if cache is None and len(questions) == 1 else 1
+    # Nor do they know all rules that were used.
+    processes = jobs if cache is None and len(questions) == 1 and not rare else 1
 
     def explored_within(
         seconds: float | None, question: NamedScope, tell: Tell
-    ) -> tuple[Exploration[World, Act], Decisions | None]:
+    ) -> tuple[_Explored, Decisions | None]:
         fresh = with_unasked_tables(revision)
+        judging.used = set()
         worlds = Worlds(fresh, question.scope, judging.judge)
         exploration = explore(
             worlds,
@@ -284,7 +360,8 @@ def check_revision(
             stops=stops_of(revision),
         )
         is_whole = processes == 1 and not exploration.cut and not exploration.stuck
-        return exploration, decisions_of(fresh) if is_whole else None
+        done = _Explored(exploration, frozenset(judging.used))
+        return done, decisions_of(fresh) if is_whole else None
 
     def report(message: tuple[NamedScope, Progress]) -> None:
         if progress is not None:
@@ -294,10 +371,15 @@ def check_revision(
     about += [rule for claim in judging.all() for rule in known_of_releases(claim, revision)]
     run = _ScopeRun(revision, tuple(about), jobs, budget, cache)
     explorations = run.of_scopes(explored_within, questions, report)
+    own_rows = tuple(rule.id for _, rule in rows_of_its_own(revision)) if rare else ()
+    unexercised = set(own_rows).difference(*(done.used for done in explorations))
+    more = exercising(revision, unexercised, rare)
+    explorations += run.of_scopes(explored_within, more, report)
+    unexercised = unexercised.difference(*(done.used for done in explorations))
     explored = []
     shortest: dict[str, tuple[NamedScope, Worlds, FailedCheck[World, Act]]] = {}
     reached: set[str] = set()
-    for question, exploration in zip(questions, explorations, strict=True):
+    for question, (exploration, _) in zip((*questions, *more), explorations, strict=True):
         worlds = Worlds(revision, question.scope, judging.judge)
         explored.append((question, exploration))
         reached |= set(exploration.witnesses)
@@ -308,7 +390,47 @@ def check_revision(
     if not is_included and DECIDED.id in shortest:
         mine.append(DECIDED)
     results = tuple(_result(claim, shortest, reached) for claim in mine)
-    return Checked(revision, tuple(explored), results)
+    return Checked(
+        revision,
+        tuple(explored),
+        results,
+        own_rows=own_rows,
+        unexercised=tuple(row for row in own_rows if row in unexercised),
+    )
+
+
+class _Explored(NamedTuple):
+    """An explored scope, and the rules that decided something in it."""
+
+    exploration: Exploration[World, Act]
+    used: frozenset[str]
+
+
+def exercising(
+    revision: Revision, rows: Collection[str], scopes: Iterable[NamedScope]
+) -> list[NamedScope]:
+    """Return scopes in which these rows decide something: for each row the first one, if any."""
+    missing = set(rows)
+    chosen = []
+    for named in scopes:
+        if missing and (found := missing & used_rules(revision, named, RARE_STATES)):
+            missing -= found
+            chosen.append(named)
+    return chosen
+
+
+@cache
+def used_rules(revision: Revision, named: NamedScope, most: int) -> frozenset[str]:
+    """Return the rules that decide something in a scope, among its first worlds."""
+    used: set[str] = set()
+
+    def note(view: StepView) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        used.update(rule.id for rule in view.rules)
+        return (), ()
+
+    worlds = Worlds(revision, named.scope, note)
+    explore(worlds, max_states=most, stops=stops_of(revision))
+    return frozenset(used)
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,6 +71,8 @@ class Evaluator:
         self._interned: dict[AbstractGroup, tuple[int, AbstractGroup]] = {}
         self._abstractions: dict[Group | None, tuple[int, AbstractGroup]] = {}
         self._groups: dict[tuple[int, bool], tuple[Notes, Notes]] = {}
+        self.used: set[str] = set()
+        """The rules of all steps that were judged."""
 
     def all(self) -> list[Property]:
         """Return all that it evaluates."""
@@ -79,6 +81,7 @@ class Evaluator:
     def judge(self, view: StepView) -> tuple[Notes, Notes]:
         """Return the faults of a step ("id: sentence"), and the properties that it was about."""
         rules = frozenset([rule.id for rule in view.rules])
+        self.used |= rules
         number, before = self._abstracted(view.before)
         number_after, after = self._abstracted(view.after)
         event, caller = abstract_event(view), ids_in_answer(view)

@@ -1,10 +1,11 @@
 """Find a property for each row of the table: it breaks if the row does less, or answers NONE.
 
 A row is changed in one thing: a step is left out, or an error becomes NONE, or a waiting request is
-answered at once.  A property speaks of the row if it is broken then, and was not before.  Of a row
-by which a member goes, and a rebalance begins, one must be broken, too, if the rebalance is left
-out while others remain: in a group of one its absence shows by other things.  Of rows that no
-property speaks of, `check` can't decide whether they are right.
+answered at once, or a request for which nothing is done is refused.  A property speaks of the row
+if it is broken then, and was not before.  Of a row by which a member goes, and a rebalance begins,
+one must be broken, too, if the rebalance is left out while others remain: in a group of one its
+absence shows by other things.  Of rows that no property speaks of, `check` can't decide whether
+they are right.
 
 `row_properties.json` holds the results for the shipped revisions, rule by rule; it is made anew by
 `python tests/properties/checking/big_row_properties.py`.
@@ -30,7 +31,7 @@ from fencepost.model.table.expr import all_of, negate
 from fencepost.model.table.step_soundness import misplaced_steps
 from fencepost.model.table.table import Rule, Table
 from fencepost.model.table.table_soundness import decided
-from fencepost.properties.checking.checking import MACHINE_STOPS, excused, stops_of
+from fencepost.properties.checking.checking import MACHINE_STOPS, excused, used_rules
 from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, is_quiet
 from fencepost.properties.checking.liveness import PROMISES, find_broken_promises
 from fencepost.properties.claims.property_registry import PROPERTIES
@@ -39,12 +40,13 @@ from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.logic.logic import Property
 from fencepost.properties.workers.processes import Tell, run_forked
 from fencepost.properties.worlds.scope import (
+    CHECK_SCOPES,
     ENDING_SCOPES,
     MUTANT_SCOPES,
+    RARE_SCOPES,
     NamedScope,
     find_check_scope,
 )
-from fencepost.properties.worlds.views import StepView
 from fencepost.properties.worlds.world import Worlds
 
 STATES = 400
@@ -53,7 +55,12 @@ STATES = 400
 LASTING_STATES = 1000
 """The most worlds to visit for a promise: a cycle must fit in."""
 
-DEEP = {"old versions": 1200, "protocols": 1200, "changes in the end": 6000}
+DEEP = {
+    "old versions": 1200,
+    "protocols": 1200,
+    "three members": 2000,
+    "changes in the end": 6000,
+}
 """Scopes whose violations lie deeper."""
 
 OTHERS_SCOPES = tuple(
@@ -61,6 +68,9 @@ OTHERS_SCOPES = tuple(
     for name in ("removal", "side by side")
 )
 """Scopes in which a member goes while another one stays; what is left lies deep."""
+
+TRIED_SCOPES = tuple(dict.fromkeys((*MUTANT_SCOPES, *CHECK_SCOPES, *RARE_SCOPES)))
+"""Scopes in which some property may be broken, those of mutants first."""
 
 BREAKS_DOWN = "(no rule decides)"
 """In place of a property: the row leads to a group that is none, and the machine stops there."""
@@ -76,6 +86,8 @@ def changed_rows(table: Table, rule: Rule) -> Iterator[tuple[str, Rule]]:
     """Yield each smaller version of a rule: in words, and the rule."""
     if rule.answer not in {None, Error.NONE}:
         yield "answered NONE", rule.but(answer=Error.NONE)
+    if rule.answer is Error.NONE and not rule.effect:
+        yield "refused", rule.but(answer=Error.UNKNOWN_SERVER_ERROR)
     waits, answered = _AT_ONCE.get(table.name, (None, ()))
     if waits in rule.effect:
         yield "answered NONE at once", rule.but(effect=answered)
@@ -121,7 +133,7 @@ def speaking_property(
             continue
         is_changeable = True
         tried = replace(without, ancestors=revision.ancestors)
-        if name := spoken(tried, (*worlds, *MUTANT_SCOPES, *ENDING_SCOPES)):
+        if name := spoken(tried, (*worlds, *TRIED_SCOPES, *ENDING_SCOPES)):
             return name
     return "" if is_changeable else None
 
@@ -165,7 +177,7 @@ def _spoken(
 ) -> str:
     """Return a property that a changed row breaks in one of these scopes; "" if none."""
     for named in scopes:
-        if rule.id not in _used(revision, named):
+        if rule.id not in used_rules(revision, named, _most(named)):
             continue
         try:
             name = _broken_by(tried, named, broken, own)
@@ -176,22 +188,8 @@ def _spoken(
     return ""
 
 
-@cache
-def _used(revision: Revision, named: NamedScope) -> frozenset[str]:
-    """Return the rules that decide something in a scope, within its limit of worlds."""
-    used: set[str] = set()
-
-    def note(view: StepView) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        used.update(rule.id for rule in view.rules)
-        return (), ()
-
-    worlds = Worlds(revision, named.scope, note)
-    explore(worlds, max_states=_most(named), stops=stops_of(revision))
-    return frozenset(used)
-
-
 def _most(named: NamedScope) -> int:
-    if named in MUTANT_SCOPES:
+    if named in TRIED_SCOPES and named.name not in DEEP:
         return STATES
     return max(LASTING_STATES, DEEP.get(named.name, 0))
 

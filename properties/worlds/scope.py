@@ -550,6 +550,27 @@ MUTANT_SCOPES: tuple[NamedScope, ...] = (
     ),
 )
 
+RARE_SCOPES: tuple[NamedScope, ...] = (
+    *(named for named in MUTANT_SCOPES if named not in _SHARED_SCOPES),
+    NamedScope(
+        "old zombie",
+        "as `zombie`, and both processes speak JoinGroup 5",
+        Scope(
+            clients=2,
+            zombies=1,
+            old=2,
+            members=2,
+            acts=("join", "sync", "heartbeat", "commit", "tick"),
+        ),
+    ),
+    NamedScope(
+        "three members",
+        "two instances and a dynamic member come and go",
+        Scope(clients=3, instances=2, dynamic=1, members=3, acts=("join", "sync", "leave")),
+    ),
+)
+"""Scopes that `check` explores only for a row of one's own that decides nothing in the others."""
+
 COMPARED_SCOPES: tuple[Scope, ...] = tuple(replace(s.scope, zombies=0) for s in MUTANT_SCOPES)
 """Scopes in which a mutant is compared with kafka-4; comparison begins before any id is known."""
 
@@ -575,11 +596,11 @@ ENDING_SCOPES: tuple[NamedScope, ...] = (
 
 
 def find_check_scope(name: str, own: Iterable[NamedScope] = ()) -> NamedScope:
-    """Return the scope of CHECK_SCOPES, or the user's own, with this name.
+    """Return the scope of CHECK_SCOPES or RARE_SCOPES, or the user's own, with this name.
 
     Raises KeyError that names all.
     """
-    scopes = {scope.name: scope for scope in (*CHECK_SCOPES, *own)}
+    scopes = {scope.name: scope for scope in (*CHECK_SCOPES, *RARE_SCOPES, *own)}
     if name in scopes:
         return scopes[name]
     near = did_you_mean(name, scopes)

@@ -78,6 +78,7 @@ class Outcomes:
         self._judge = judge
         self._same: Naming | None = None
         self._keeps_generations = scope.fails_over
+        self._allows = scope.allows
 
     def request(self, group: Group | None, incoming: Incoming) -> tuple[Transition, ...]:
         """Return the outcomes of a request."""
@@ -165,8 +166,8 @@ class Outcomes:
             naming = self.unchanged(group)
         else:
             naming = named(group, keep_generations=self._keeps_generations)
-        if self._judge is None:
-            return Transition(naming, emissions, views, (), ())
+        if self._judge is None or not self._allows(group):
+            return Transition(naming, emissions, views, (), ())  # beyond the scope: not judged
         faults: set[str] = set()
         about: set[str] = set()
         for view in views:

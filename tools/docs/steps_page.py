@@ -26,7 +26,7 @@ from fencepost.properties.checking.checking import acts_of_none
 from fencepost.properties.logic import classic_signature
 from fencepost.properties.logic.logic import Relation
 from fencepost.properties.worlds.canonical import FRESH, NOW
-from fencepost.properties.worlds.scope import ALL_ACTS, CHECK_SCOPES
+from fencepost.properties.worlds.scope import ALL_ACTS, CHECK_SCOPES, RARE_SCOPES, NamedScope
 from fencepost.properties.worlds.views import Event, Failover, StepView, WorldView
 from fencepost.properties.worlds.world_client import (
     REBALANCE_MS,
@@ -131,16 +131,25 @@ shortest is shown. (A run that goes on for ever is not always the shortest.)
 | question | about | clients | what may happen |
 |---|---|---|---|"""
 
+_RARE = """
+These are explored for [a row of your own](own-revision.md#is-it-safe) that decides nothing in the
+others: for each such row the first in which it does. All of them can be named by `--question`.
+
+| question | about | clients | what may happen |
+|---|---|---|---|"""
+
 _ACTS = """\
 
 | act | |
 |---|---|"""
 
 _NEVER = """
-No property was put to the test with what no client does. In none of these worlds: {}. Nor does a
+Nothing is known of what no client does. Acts in none of the worlds of each check: {}. Nor does a
 client send what no act says: a static member leaves its instance out of `quit` alone, not of its
-joins, syncs, heartbeats and commits; nobody names another client's id or instance; and all speak
-the highest versions of the revision.
+joins, syncs, heartbeats and commits; nobody names another client's id or instance; and all but the
+`old` ones speak the highest versions of the revision. For other acts, more members or old versions,
+add [a world of your own](own-revision.md#a-world-of-your-own): `Scope(clients=3, instances=3,
+members=3, old=1, acts=("join", "stranger", "sync"))`, say.
 """
 
 _BESIDES = {
@@ -195,16 +204,19 @@ def _lines() -> Iterator[str]:
             yield f"| `{name}` | {terms} | {relation.words.format('x', 'y')} |"
     yield _OF_EVENTS
     yield _WORLDS
-    for named in CHECK_SCOPES:
-        scope = named.scope
-        who = (
-            f"{scope.clients}, {scope.dynamic} of them dynamic" if scope.dynamic else scope.clients
-        )
-        yield f"| `{named.name}` | {named.about} | {who} | {', '.join(scope.acts)} |"
+    yield from map(_world, CHECK_SCOPES)
+    yield _RARE
+    yield from map(_world, RARE_SCOPES)
     yield _ACTS
     yield from (f"| `{act}` | {about} |" for act, about in ALL_ACTS.items())
     undone = acts_of_none(named.scope for named in CHECK_SCOPES)
     yield _NEVER.format(", ".join(f"`{act}`" for act in undone))
+
+
+def _world(named: NamedScope) -> str:
+    scope = named.scope
+    who = f"{scope.clients}, {scope.dynamic} of them dynamic" if scope.dynamic else scope.clients
+    return f"| `{named.name}` | {named.about} | {who} | {', '.join(scope.acts)} |"
 
 
 def _step(do: Do) -> str:

@@ -14,12 +14,13 @@ from support.places import ROOT
 
 from fencepost.conformance.cli import check, explore
 from fencepost.conformance.cli.cli import main
+from fencepost.model.revisions.base import KAFKA_4
 from fencepost.properties.checking import world_cache
 from fencepost.properties.checking.liveness import PROMISES
 from fencepost.properties.checking.row_properties import TriedRows
 from fencepost.properties.claims.property_registry import PROPERTIES
 from fencepost.properties.logic.logic import Engine
-from fencepost.properties.worlds.scope import CHECK_SCOPES, PROMISE_SCOPES
+from fencepost.properties.worlds.scope import CHECK_SCOPES, PROMISE_SCOPES, NamedScope, Scope
 from fencepost.traces.files.trace_file import TraceFile
 
 
@@ -243,7 +244,7 @@ def test_a_check_names_the_acts_that_its_worlds_lack_and_one_world_leaves_namele
     asked = (f"{path}:KAFKA_4", "--property", "stays", "--question")
     blind = run("check", *asked, "two processes")
     assert blind.exit_code == 0
-    (lacks,) = (line for line in blind.stdout.splitlines() if line.startswith("in none of these"))
+    (lacks,) = (line for line in blind.stdout.splitlines() if line.startswith("acts in none"))
     assert {"quit", "stranger"} <= set(lacks.partition(": ")[2].split(", "))
     seen = run("check", *asked, "nameless leave")
     assert seen.exit_code == 1
@@ -353,6 +354,58 @@ def test_a_check_without_time_for_its_rows_is_not_finished(
     assert result.exit_code in {1, 2}
     assert "no time was left to try whether a property speaks of: JOIN-OURS" in result.stdout
     assert "not finished" in result.stdout
+
+
+UNKNOWN = """from fencepost.model import KAFKA_4, Do, Error, SetRule, derive
+from fencepost.model import all_of, negate, when
+from fencepost.model import Column, Inst, Mid, Rule
+MANY = Column("many", (False, True), "whether there are many members",
+    lambda group, *_: group is not None and len(group.members) > 3)
+OLD = KAFKA_4.rule("LEAVE-MEMBER")
+REST = OLD.but(guard=all_of(OLD.guard, MANY.among(False)))
+QUIET = Rule("LEAVE-QUIET", all_of(OLD.guard, MANY.among(True)), (Do.REMOVE_MEMBER,), Error.NONE,
+    source="x", because="x")
+ROWS = derive(KAFKA_4, "rows", "rows",
+    tuple(SetRule("LeaveGroup member", row, "x") for row in (REST, QUIET)))
+"""
+
+
+def test_a_check_says_first_which_rows_of_ones_own_nothing_is_known_of(
+    monkeypatch: pytest.MonkeyPatch, run: Run, tmp_path: Path
+) -> None:
+    path = tmp_path / "unknown.py"
+    path.write_text(UNKNOWN, encoding="utf-8")
+    alone = Scope(clients=1, members=1, acts=("join", "sync", "leave"))
+    monkeypatch.setattr(check, "CHECK_SCOPES", (NamedScope("alone", "", alone),))
+    monkeypatch.setattr(check, "PROMISE_SCOPES", ())
+    monkeypatch.setattr(check, "RARE_SCOPES", CHECK_SCOPES[:1])
+    monkeypatch.setattr(check, "check_promises", lambda *_: ())
+    monkeypatch.setattr(check, "chosen", lambda *_: [PROPERTIES["leader-is-member"]])
+    rows = TriedRows({"LEAVE-QUIET": "", "LEAVE-MEMBER": ""})
+    monkeypatch.setattr(check, "uncovered_rows", lambda *_, **__: rows)
+    result = run("check", f"{path}:ROWS")
+    assert result.exit_code == 2
+    assert (
+        "no world exercises 1 of its 2 own rows: LEAVE-QUIET; "
+        "no property covers 1 of its 2 own rows: LEAVE-MEMBER"
+    ) in result.stdout
+    assert "safe" not in result.stdout.partition("LEAVE-QUIET")[0]
+    assert f"nothing is known of it; {check.world_to_add('LeaveGroup member')}" in result.stdout
+    found = json.loads(run("check", f"{path}:ROWS", "--json").stdout)
+    assert found["is_safe"] is found["holds"] is False
+    assert found["own_rows"] == {
+        "LEAVE-MEMBER": "not covered by any property",
+        "LEAVE-QUIET": "not exercised by any world",
+    }
+
+
+def test_a_world_that_a_check_tells_to_add_can_be_made() -> None:
+    tables = [table for table in KAFKA_4.tables if "WORLDS" in check.world_to_add(table)]
+    assert "LeaveGroup member" in tables
+    for table in tables:
+        text = check.world_to_add(table).partition("such as ")[2]
+        made = eval(text, {"NamedScope": NamedScope, "Scope": Scope})
+        assert made.scope.members == 3
 
 
 RAISES = """from dataclasses import replace

@@ -8,17 +8,25 @@ from typing import Any
 import pytest
 from support.id_first import ID_FIRST, LOUD_ID_FIRST
 
+from fencepost.model.classic.cells import when
 from fencepost.model.classic.effects import Do
+from fencepost.model.classic.group import Group
+from fencepost.model.classic.rules.join import VERSION
+from fencepost.model.classic.vocabulary import Mid
 from fencepost.model.messages.errors import Error
 from fencepost.model.revision import DropRule, Revision, SetRule, derive
 from fencepost.model.revisions import revisions
 from fencepost.model.revisions.base import KAFKA_4, RULES
 from fencepost.model.revisions.revisions import find as find_revision
+from fencepost.model.table.expr import Column, all_of
+from fencepost.model.table.shared_features import Inst
+from fencepost.model.table.table import Rule
 from fencepost.properties.checking.checking import (
     CheckBudget,
     Checked,
     CheckedProperty,
     PropertyStatus,
+    RowStatus,
     check_promises,
     check_revision,
 )
@@ -29,7 +37,13 @@ from fencepost.properties.claims.step_checks import quiet_restart, skips_assignm
 from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.logic.logic import Engine
 from fencepost.properties.oracle.oracle import judge
-from fencepost.properties.worlds.scope import PROMISE_SCOPES, NamedScope, Scope, find_check_scope
+from fencepost.properties.worlds.scope import (
+    PROMISE_SCOPES,
+    RARE_SCOPES,
+    NamedScope,
+    Scope,
+    find_check_scope,
+)
 from fencepost.properties.worlds.views import StepView
 from fencepost.properties.worlds.world import Worlds
 
@@ -330,3 +344,96 @@ def test_processes_that_share_the_time_have_more_of_it_each() -> None:
 
     assert alone.next_seconds() == pytest.approx(15, abs=1)
     assert both.next_seconds() == pytest.approx(30, abs=1)
+
+
+def with_rows(table: str, *rows: Rule) -> Revision:
+    """Make a revision of one's own: kafka-4 with these rows."""
+    return derive(KAFKA_4, "own", "", tuple(SetRule(table, row, "x") for row in rows))
+
+
+def split(rule_id: str, column: Column, row: Rule) -> tuple[Rule, Rule]:
+    """Split a row of kafka-4 by a column: where it is true, this row decides."""
+    old = KAFKA_4.rule(rule_id)
+    rest = old.but(guard=all_of(old.guard, column.among(False)))
+    return rest, row.but(guard=all_of(old.guard, column.among(True)))
+
+
+def more_members_than(many: int) -> Column:
+    def has_more(group: Group | None, _member_id: str, _instance: str | None) -> bool:
+        return group is not None and len(group.members) > many
+
+    return Column("many members", (False, True), "whether there are more", has_more)
+
+
+QUIET = Rule("LEAVE-QUIET", when(), (Do.REMOVE_MEMBER,), Error.NONE, source="x", because="x")
+HANDED_ON = [find_property("what-a-member-had-is-handed-on")]
+ALONE = NamedScope("alone", "", Scope(clients=1, members=1, acts=("join", "sync", "leave")))
+
+
+def test_a_row_that_no_world_exercises_is_never_safe() -> None:
+    rows = split("LEAVE-MEMBER", more_members_than(3), QUIET)
+    revision = with_rows("LeaveGroup member", *rows)
+    result = check_revision(revision, HANDED_ON, questions=[ALONE], rare=QUICK)
+
+    assert result.own_rows == ("LEAVE-MEMBER", "LEAVE-QUIET")
+    assert result.unexercised == ("LEAVE-QUIET",)
+    assert result.row_statuses()["LEAVE-QUIET"] is RowStatus.UNEXERCISED
+    assert not result.is_safe
+    assert not result.is_decided(strict=False)
+    untested = replace(result, results=())  # most properties have no case in so small a world
+    assert untested.verdict() == (
+        "no property is violated, but no world exercises 1 of its 2 own rows: LEAVE-QUIET"
+    )
+
+
+def test_a_fault_that_needs_three_members_is_found_in_a_rare_world() -> None:
+    rows = split("LEAVE-MEMBER", more_members_than(2), QUIET)
+    revision = with_rows("LeaveGroup member", *rows)
+    result = check_revision(revision, HANDED_ON, questions=[ALONE], rare=RARE_SCOPES[-2:])
+
+    assert [named.name for named, _ in result.explored] == ["alone", "three members"]
+    assert result.unexercised == ()
+    assert "what-a-member-had-is-handed-on" in findings(result, PropertyStatus.BROKEN)
+
+
+def test_a_zombie_that_speaks_an_old_version_is_found_in_a_rare_world() -> None:
+    fenced = KAFKA_4.rule("JOIN-INSTANCE-FENCED")
+    zombie = when(mid=Mid.UNKNOWN, inst=Inst.OTHER, version=VERSION.below(8))
+    other = when(mid=Mid.MEMBER, inst=Inst.OTHER, version=VERSION.below(8))
+    let_in = (Do.REPLACE_HOLDER_AS_SENT, Do.REBALANCE, Do.PARK_JOIN)
+    rows = (
+        fenced.but(guard=all_of(fenced.guard, VERSION.at_least(8))),
+        Rule("JOIN-ZOMBIE-OLD", zombie, let_in, source="x", because="x"),
+        Rule("JOIN-OTHER-OLD", other, answer=fenced.answer, source="x", because="x"),
+    )
+    retired = [find_property("retired-id-stays-invalid")]
+    revision = with_rows("JoinGroup", *rows)
+    result = check_revision(revision, retired, questions=ZOMBIE, rare=RARE_SCOPES[-2:])
+
+    assert "old zombie" in {named.name for named, _ in result.explored}
+    assert only(result).finding is PropertyStatus.BROKEN
+
+
+def test_rare_worlds_are_explored_for_ones_own_rows_alone() -> None:
+    result = check_revision(KAFKA_4, HANDED_ON, questions=[ALONE], rare=RARE_SCOPES)
+
+    assert [named.name for named, _ in result.explored] == ["alone"]
+    assert (result.own_rows, result.unexercised) == ((), ())
+
+
+def test_a_row_by_which_a_property_is_violated_is_one_that_it_speaks_of() -> None:
+    rows = split("LEAVE-MEMBER", more_members_than(1), QUIET)
+    revision = with_rows("LeaveGroup member", *rows)
+    pair = Scope(clients=2, dynamic=1, members=2, acts=("join", "sync", "leave"))
+    scopes = [NamedScope("pair", "", pair)]
+    result = check_revision(revision, HANDED_ON, questions=scopes, rare=QUICK)
+    asked = replace(result, uncovered={"LEAVE-QUIET": "", "LEAVE-MEMBER": ""})
+
+    assert asked.own_uncovered == ("LEAVE-MEMBER",)
+    assert asked.verdict().startswith("not safe: ")
+    assert asked.row_statuses() == {
+        "LEAVE-MEMBER": RowStatus.UNCOVERED,
+        "LEAVE-QUIET": RowStatus.COVERED,
+    }
+    assert asked.is_decided(strict=False)
+    assert not asked.is_decided(strict=True)
