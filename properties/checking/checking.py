@@ -69,7 +69,7 @@ class PropertyStatus(Enum):
 
 
 class RowStatus(Enum):
-    """What a check knows of a row."""
+    """The knowledge of a check about a row."""
 
     COVERED = "covered"
     UNCOVERED = "not covered by any property"
@@ -265,8 +265,8 @@ class Checked:
         """
         own = plural(len(self.own_rows), "own row")
         parts = [
-            f"no {what} {len(rows)} of its {own}: {', '.join(rows)}"
-            for what, rows in (
+            f"no {lack} {len(rows)} of its {own}: {', '.join(rows)}"
+            for lack, rows in (
                 ("world exercises", self.unexercised),
                 ("property covers", self.own_uncovered),
             )
@@ -413,8 +413,8 @@ def exercising(
     missing = set(rows)
     chosen = []
     for named in scopes:
-        if missing and (found := missing & used_rules(revision, named, RARE_STATES)):
-            missing -= found
+        if missing and (decide := missing & used_rules(revision, named, RARE_STATES)):
+            missing -= decide
             chosen.append(named)
     return chosen
 
