@@ -180,7 +180,10 @@ def replace_holder(work: ClassicWork) -> None:
 
 
 def replace_holder_as_sent(work: ClassicWork) -> None:
-    """Map the instance to the member id that was sent, as a draft does."""
+    """Map the instance to the member id that was sent, as a draft does.
+
+    A pending id stays pending beside it, so do `Do.REMOVE_PENDING` first.
+    """
     _replace_holder(work, join_request(work).member_id)
 
 

@@ -122,7 +122,9 @@ Time passes in ticks of {TICK_MS:,} ms. Each client has a session timeout (S) of
 and a rebalance timeout (R) of {REBALANCE_MS:,} ms; where a scope has uneven timeouts, those of its
 last client are longer. `group.initial.rebalance.delay.ms` is 0 unless a scope has a delay. A member
 whose first join is not yet complete has 300,000 ms. Member ids, generations and how often a client
-restarts have no bound.
+restarts have no bound: worlds that differ only in the numbers of generations are one. So the group
+of a world without `failover` is always of generation 1, and a column that compares the generation
+with a number has the same value everywhere. Compare two generations: the request's and the group's.
 
 These are the scopes of `fencepost check --question NAME`. Each is explored to its end, breadth
 first, so the run that shows a violation is one of the shortest in its scope, and of all scopes the
