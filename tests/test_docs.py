@@ -270,7 +270,14 @@ def fault_of_program(program: Program, folder: Path) -> str | None:
 
 
 def documents(root: Path) -> list[Path]:
-    names = ("README.md", "CONTRIBUTING.md", "docs/**/*.md", "examples/*.md")
+    names = (
+        "README.md",
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
+        "changes/*.md",
+        "docs/**/*.md",
+        "examples/*.md",
+    )
     return [path for name in names for path in sorted(root.glob(name))]
 
 
