@@ -310,7 +310,7 @@ def _checked(
         lambda row: teller.say(f"whether {row} is covered"),
         properties=own.properties,
         worlds=own.worlds,
-        is_over=budget.is_over,
+        is_over=budget.is_over if budget.is_limited else None,
         jobs=jobs,
     )
     return replace(checked, uncovered=rows.uncovered, untried_rows=rows.untried)

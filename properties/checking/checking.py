@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cache, partial
@@ -86,11 +87,15 @@ MACHINE_STOPS = (TableError, AssertionError)
 """The exceptions by which a machine stops: no rule decides, or a step can't be done."""
 
 
+_EXPLORING = 2 / 3
+"""The part of a scope's time for its exploration; in the rest endless runs are looked for."""
+
+
 class CheckBudget:
     """The limits of a check: the most states of each scope, and the seconds of all together.
 
     None: no limit.  `scopes`: the number of scopes, of which each gets its part of the time; `jobs`
-    of them are explored at once.
+    of them are explored at once.  `clock`: returns the time in seconds.
     """
 
     def __init__(
@@ -99,9 +104,11 @@ class CheckBudget:
         seconds: float | None = None,
         scopes: int = 1,
         jobs: int = 1,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.max_states = max_states
-        self._end = None if seconds is None else time.monotonic() + seconds
+        self._clock = clock
+        self._end = None if seconds is None else clock() + seconds
         self._scopes = scopes
         self._jobs = jobs
 
@@ -109,7 +116,7 @@ class CheckBudget:
         """Return the seconds of the next scope: an equal part of what is left."""
         if self._end is None:
             return None
-        left = max(self._end - time.monotonic(), 0)
+        left = max(self._end - self._clock(), 0)
         part = left / max(self._scopes / self._jobs, 1)
         self._scopes -= 1
         return part
@@ -121,7 +128,15 @@ class CheckBudget:
 
     def is_over(self) -> bool:
         """Return True if no time is left."""
-        return self._end is not None and time.monotonic() >= self._end
+        return self._end is not None and self._clock() >= self._end
+
+    def after(self, seconds: float | None, part: float = 1) -> Callable[[], bool] | None:
+        """Return a function that says whether this part of the seconds is over; None: never."""
+        if seconds is None:
+            return None
+        seconds *= part
+        end = self._clock() + seconds
+        return lambda: self._clock() >= end
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,7 +371,7 @@ def check_revision(
             quiet=is_quiet,
             progress=lambda done: tell((question, done)),
             max_states=budget.max_states,
-            seconds=seconds,
+            is_over=budget.after(seconds),
             stops=stops_of(revision),
         )
         is_whole = processes == 1 and not exploration.cut and not exploration.stuck
@@ -373,7 +388,7 @@ def check_revision(
     explorations = run.of_scopes(explored_within, questions, report)
     own_rows = tuple(rule.id for _, rule in rows_of_its_own(revision)) if rare else ()
     unexercised = set(own_rows).difference(*(done.used for done in explorations))
-    more = exercising(revision, unexercised, rare)
+    more = exercising(revision, unexercised, rare, budget.is_over)
     explorations += run.of_scopes(explored_within, more, report)
     unexercised = unexercised.difference(*(done.used for done in explorations))
     explored = []
@@ -407,21 +422,35 @@ class _Explored(NamedTuple):
 
 
 def exercising(
-    revision: Revision, rows: Collection[str], scopes: Iterable[NamedScope]
+    revision: Revision,
+    rows: Collection[str],
+    scopes: Iterable[NamedScope],
+    is_over: Callable[[], bool],
 ) -> list[NamedScope]:
-    """Return scopes in which these rows decide something: for each row the first one, if any."""
+    """Return scopes in which these rows decide something: for each row the first one, if any.
+
+    Where no time is left, those that were found until then.
+    """
     missing = set(rows)
     chosen = []
     for named in scopes:
-        if missing and (decide := missing & used_rules(revision, named, RARE_STATES)):
-            missing -= decide
-            chosen.append(named)
+        if not missing or is_over():
+            break
+        with suppress(TimeoutError):
+            if decide := missing & used_rules(revision, named, RARE_STATES, is_over):
+                missing -= decide
+                chosen.append(named)
     return chosen
 
 
 @cache
-def used_rules(revision: Revision, named: NamedScope, most: int) -> frozenset[str]:
-    """Return the rules that decide something in a scope, among its first worlds."""
+def used_rules(
+    revision: Revision, named: NamedScope, most: int, is_over: Callable[[], bool] | None = None
+) -> frozenset[str]:
+    """Return the rules that decide something in a scope, among its first worlds.
+
+    Raises TimeoutError when `is_over` returns True before they are explored.
+    """
     used: set[str] = set()
 
     def note(view: StepView) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -429,7 +458,9 @@ def used_rules(revision: Revision, named: NamedScope, most: int) -> frozenset[st
         return (), ()
 
     worlds = Worlds(revision, named.scope, note)
-    explore(worlds, max_states=most, stops=stops_of(revision))
+    done = explore(worlds, max_states=most, is_over=is_over, stops=stops_of(revision))
+    if done.cut and not done.full:
+        raise TimeoutError(f"the time is over before {named.name} was explored")
     return frozenset(used)
 
 
@@ -524,13 +555,18 @@ def check_promises(
         fresh = with_unasked_tables(revision)
         try:
             looked = find_broken_promises(
-                fresh, scope.scope, promises, max_states=budget.max_states, seconds=seconds
+                fresh,
+                scope.scope,
+                promises,
+                max_states=budget.max_states,
+                is_over=budget.after(seconds),
+                ends=budget.after(seconds, _EXPLORING),
             )
         except (TableError, AssertionError) as error:
             return error, None
         lassos = looked.broken.items()
         paths = {name: ((*run.stem, *run.cycle), len(run.cycle)) for name, run in lassos}
-        runs = _EndlessRuns(looked.tested, looked.exploration.cut, paths)
+        runs = _EndlessRuns(looked.tested, looked.cut, paths)
         return runs, None if runs.cut else decisions_of(fresh)
 
     cut = False

@@ -30,7 +30,7 @@ from fencepost.model.revision import Revision
 from fencepost.properties.claims.property_classes import class_of, harm_of
 from fencepost.properties.explorer.exploration import Exploration, Graph
 from fencepost.properties.explorer.explorer import explore
-from fencepost.properties.explorer.lasso import Component, Lasso, find_lasso
+from fencepost.properties.explorer.lasso import Component, Lasso, find_lasso, unless_over
 from fencepost.properties.logic.logic import PropertyClass
 from fencepost.properties.worlds.scope import Scope
 from fencepost.properties.worlds.views import WorldView
@@ -216,13 +216,14 @@ PROMISES_BY_ID: Mapping[str, Promise] = {promise.id: promise for promise in PROM
 class LivenessResult:
     """The broken promises, each with its lasso, and the exploration that found them.
 
-    `tested`: the ids of the promises that were put to the test.
+    `tested`: the ids of the promises that were put to the test.  `cut`: a limit ended the search.
     """
 
     tested: frozenset[str]
     broken: dict[str, Lasso[World, Act]]
     exploration: Exploration[Any, Act]
     worlds: Worlds
+    cut: bool
 
 
 def find_broken_promises(
@@ -231,33 +232,49 @@ def find_broken_promises(
     promises: Iterable[Promise] = PROMISES,
     *,
     max_states: int | None = None,
-    seconds: float | None = None,
+    is_over: Callable[[], bool] | None = None,
+    ends: Callable[[], bool] | None = None,
 ) -> LivenessResult:
     """Explore a scope, unfolded, and look for runs that break a promise.
 
     The exploration says whether it was complete.  Where subscriptions change, the promise about
     them is put to the test, and elsewhere the other shipped ones; a user's own in every scope.
+
+    `is_over`: returns True when the search must end.  `ends`: the same of the exploration alone,
+    which leaves time to look for runs in what was explored.
     """
     worlds = Worlds(revision, replace(scope, fold=False))
     changes = "change" in scope.acts
     mine = [p for p in promises if p.id not in PROMISES_BY_ID or changes == (p is ASSIGNED)]
     system: Any = Subscriptions(worlds) if ASSIGNED in mine else worlds
-    exploration = explore(system, keep_graph=True, max_states=max_states, seconds=seconds)
+    exploration = explore(system, keep_graph=True, max_states=max_states, is_over=ends or is_over)
     assert exploration.graph is not None
-    search = _Search(worlds, exploration.graph)
-    looked = {promise.id: search.run_without(promise) for promise in mine}
+    cut = exploration.cut
+    looked: dict[str, tuple[Lasso[Any, Act] | None, bool]] = {}
+    try:
+        search = _Search(worlds, exploration.graph, is_over or _never)
+        for promise in mine:
+            looked[promise.id] = search.run_without(promise)
+    except TimeoutError:
+        cut = True
     tested = frozenset(name for name, (_, was_owed) in looked.items() if was_owed)
     broken = {name: of_worlds(lasso) for name, (lasso, _) in looked.items() if lasso is not None}
-    return LivenessResult(tested, broken, exploration, worlds)
+    return LivenessResult(tested, broken, exploration, worlds, cut)
+
+
+def _never() -> bool:
+    return False
 
 
 class _Search:
-    """Looks in one graph for runs that break promises."""
+    """Looks in one graph for runs that break promises.  Raises TimeoutError when it is over."""
 
-    def __init__(self, worlds: Worlds, graph: Graph[Any, Act]) -> None:
+    def __init__(self, worlds: Worlds, graph: Graph[Any, Act], is_over: Callable[[], bool]) -> None:
         self._worlds = worlds
         self._graph = graph
-        self._views = [worlds.look(_world_of(state)) for state in graph.states]
+        self._is_over = is_over
+        states = unless_over(graph.states, is_over)
+        self._views = [worlds.look(_world_of(state)) for state in states]
 
     def run_without(self, promise: Promise) -> tuple[Lasso[Any, Act] | None, bool]:
         """Return a run in which a promise is owed for ever, and whether it was owed anywhere."""
@@ -265,7 +282,9 @@ class _Search:
         was_owed = False
         for graph in self._graphs(promise):
             was_owed = was_owed or any(state.is_owed for state in graph.states)
-            lasso = find_lasso(graph, _is_kept, _time_passes, allowed=allowed)
+            lasso = find_lasso(
+                graph, _is_kept, _time_passes, allowed=allowed, is_over=self._is_over
+            )
             if lasso is not None:
                 return lasso, True
         return None, was_owed

@@ -109,17 +109,17 @@ def speaking_property(
     *,
     properties: Sequence[Property] = (),
     worlds: Sequence[NamedScope] = (),
-    is_over: Callable[[], bool] = lambda: False,
+    is_over: Callable[[], bool] | None = None,
 ) -> str | None:
     """Return a property that speaks of a row; "" if none does, None if nothing can be left out.
 
     `broken`: properties that the revision itself breaks; they prove nothing about the row.
-    `properties`, `worlds`: of a user's own, beside the shipped ones.  `is_over`: asked before each
-    scope; raises TimeoutError if it returns True.
+    `properties`, `worlds`: of a user's own, beside the shipped ones.  Raises TimeoutError if
+    `is_over` returns True before the end.
     """
 
     def spoken(tried: Revision, scopes: Iterable[NamedScope]) -> str:
-        return _spoken(tried, revision, rule, _until(is_over, scopes), broken, properties)
+        return _spoken(tried, revision, rule, scopes, broken, properties, is_over)
 
     if others := without_rebalance(revision, table, rule):
         return spoken(others, (*worlds, *OTHERS_SCOPES))
@@ -136,13 +136,6 @@ def speaking_property(
         if name := spoken(tried, (*worlds, *TRIED_SCOPES, *ENDING_SCOPES)):
             return name
     return "" if is_changeable else None
-
-
-def _until(is_over: Callable[[], bool], scopes: Iterable[NamedScope]) -> Iterator[NamedScope]:
-    for scope in scopes:
-        if is_over():
-            raise TimeoutError("the time is over before the row was tried in all scopes")
-        yield scope
 
 
 def without_rebalance(revision: Revision, table: Table, rule: Rule) -> Revision | None:
@@ -174,13 +167,16 @@ def _spoken(
     scopes: Iterable[NamedScope],
     broken: Collection[str],
     own: Sequence[Property],
+    is_over: Callable[[], bool] | None,
 ) -> str:
     """Return a property that a changed row breaks in one of these scopes; "" if none."""
     for named in scopes:
-        if rule.id not in used_rules(revision, named, _most(named)):
+        if is_over is not None and is_over():
+            raise TimeoutError("the time is over before the row was tried in all scopes")
+        if rule.id not in used_rules(revision, named, _most(named), is_over):
             continue
         try:
-            name = _broken_by(tried, named, broken, own)
+            name = _broken_by(tried, named, broken, own, is_over)
         except MACHINE_STOPS:
             name = "" if DECIDED.id in broken else BREAKS_DOWN
         if name:
@@ -195,12 +191,19 @@ def _most(named: NamedScope) -> int:
 
 
 def _broken_by(
-    revision: Revision, named: NamedScope, broken: Collection[str], own: Sequence[Property]
+    revision: Revision,
+    named: NamedScope,
+    broken: Collection[str],
+    own: Sequence[Property],
+    is_over: Callable[[], bool] | None,
 ) -> str:
-    """Return a property, or in the scopes for it a promise, that is broken; "" if none."""
+    """Return a property, or in the scopes for it a promise, that is broken; "" if none.
+
+    What was broken until the time was over counts.
+    """
     names: Iterable[str]
     if named in ENDING_SCOPES:
-        kept = find_broken_promises(revision, named.scope, max_states=_most(named))
+        kept = find_broken_promises(revision, named.scope, max_states=_most(named), is_over=is_over)
         names = (
             p.id for p in PROMISES if p.id in kept.broken and not excused(p.expected, revision)
         )
@@ -213,9 +216,17 @@ def _broken_by(
             if not check.name.startswith(EXCUSED) and check.name not in broken
         ]
         names = explore(
-            worlds, checks, max_states=_most(named), stop_at_first=True, quiet=is_quiet
+            worlds,
+            checks,
+            max_states=_most(named),
+            stop_at_first=True,
+            quiet=is_quiet,
+            is_over=is_over,
         ).violations
-    return next((name for name in names if name not in broken), "")
+    name = next((name for name in names if name not in broken), "")
+    if not name and is_over is not None and is_over():
+        raise TimeoutError(f"the time is over before the row was tried in {named.name}")
+    return name
 
 
 def own_rules(revision: Revision) -> list[tuple[Table, Rule]]:
@@ -253,7 +264,7 @@ def uncovered_rows(
     *,
     properties: Sequence[Property] = (),
     worlds: Sequence[NamedScope] = (),
-    is_over: Callable[[], bool] = lambda: False,
+    is_over: Callable[[], bool] | None = None,
     jobs: int = 1,
 ) -> TriedRows:
     """Return the rows that no property speaks of, in the order of the table, and the reason.

@@ -191,6 +191,8 @@ __all__ = [
 ]
 
 _CHUNK = 1024
+_TIMED_CHUNK = 64
+"""States between two looks at the clock, where there is an end."""
 _TELL_S = 1.0
 """Seconds of a long level after which its progress is told."""
 _PER_PROCESS = 32
@@ -209,6 +211,7 @@ def explore(
     progress: Callable[[Progress], None] | None = None,
     quiet: Callable[[A], bool] | None = None,
     seconds: float | None = None,
+    is_over: Callable[[], bool] | None = None,
     stops: tuple[type[Exception], ...] = (),
 ) -> Exploration[S, A]:
     """Visit every reachable state, check it, and count it.
@@ -216,7 +219,8 @@ def explore(
     `jobs`: processes, forked from this one for each level (POSIX); it pays where `successors` is
     slow.  `max_states`: the most states to keep; the level that exceeds it is the last to be
     expanded.  `max_depth`: states this many actions away are checked, but not expanded (so
-    `complete` is false).  `seconds`: the time after which it ends.  `stop_at_first`: end at the
+    `complete` is false).  `seconds`: the time after which it ends; it ends, too, when `is_over`
+    returns True.  `stop_at_first`: end at the
     first violation, the nearest one; otherwise all checks go on.  `progress` is called after each
     level, and in a long one now and then.  `quiet`: returns True if an action alone shows that no
     check of steps fails; then those are not evaluated (their witnesses are).  `stops`: exceptions
@@ -254,24 +258,35 @@ def explore(
         checked = tuple(opened.check(check) for check in singly)
         quiet_act = None if quiet is None else opened.quiet(quiet)
         numbers: _Explorer[int, int] = _Explorer(compact, checked, manner, jobs, quiet_act)
-        return opened.result(numbers.run(max_depth, progress, seconds))
+        return opened.result(numbers.run(max_depth, progress, seconds, is_over))
     explorer = _Explorer(cast("System[S, A]", system), singly, manner, jobs, quiet)
-    return explorer.run(max_depth, progress, seconds)
+    return explorer.run(max_depth, progress, seconds, is_over)
 
 
 class _Clock:
     """The time of an exploration: when it must end, and when to tell how far it is."""
 
     def __init__(
-        self, begun: float, seconds: float | None, progress: Callable[[Progress], None] | None
+        self,
+        begun: float,
+        seconds: float | None,
+        progress: Callable[[Progress], None] | None,
+        ends: Callable[[], bool] | None,
     ) -> None:
+        self._ends = ends
         self._begun = self._reported = begun
         self._end = None if seconds is None else begun + seconds
         self._progress = progress
 
     def is_over(self) -> bool:
         """Return True if the exploration must end."""
-        return self._end is not None and time.perf_counter() >= self._end
+        late = self._end is not None and time.perf_counter() >= self._end
+        return late or (self._ends is not None and self._ends())
+
+    @property
+    def chunk(self) -> int:
+        """Number of states to expand before somebody asks whether it must end."""
+        return _CHUNK if self._end is None and self._ends is None else _TIMED_CHUNK
 
     def is_due(self) -> bool:
         """Return True if nothing was told for a while."""
@@ -322,9 +337,10 @@ class _Explorer(Generic[S, A]):
         max_depth: int | None,
         progress: Callable[[Progress], None] | None,
         seconds: float | None,
+        is_over: Callable[[], bool] | None,
     ) -> Exploration[S, A]:
         begun = time.perf_counter()
-        clock = _Clock(begun, seconds, progress)
+        clock = _Clock(begun, seconds, progress, is_over)
         for state in self.system.initial():
             if self.manner.limit is not None and len(self.known) >= self.manner.limit:
                 self.refused = state not in self.known or self.refused
@@ -370,7 +386,7 @@ class _Explorer(Generic[S, A]):
         first = len(self.known) - len(frontier)
         states: dict[int, Violation[S, A]] = {}
         steps: dict[int, Violation[S, A]] = {}
-        with closing(self._expanded(frontier, expand=expand)) as chunks:
+        with closing(self._expanded(frontier, clock.chunk, expand=expand)) as chunks:
             for done in chunks:
                 for number, violation in done.states.items():
                     states.setdefault(number, violation)
@@ -391,7 +407,7 @@ class _Explorer(Generic[S, A]):
         ).items():
             self.violations[number] = self._violation(number, first, violation)
 
-    def _expanded(self, frontier: list[S], *, expand: bool) -> Generator[Expanded[S, A]]:
+    def _expanded(self, frontier: list[S], size: int, *, expand: bool) -> Generator[Expanded[S, A]]:
         """Yield the results of a level's chunks in order, their states already in the table."""
         judge = Judge(
             self.checks, set(self.violations), set(self.witnesses), self.quiet, self.judged_actions
@@ -414,8 +430,8 @@ class _Explorer(Generic[S, A]):
                         self._number(done, base, workers.numbers[worker])
                     yield done
             return
-        for first in range(0, len(frontier), _CHUNK):
-            chunk = frontier[first : first + _CHUNK]
+        for first in range(0, len(frontier), size):
+            chunk = frontier[first : first + size]
             yield expand_chunk(self.system, judge, chunk, first, self.known, manner)
             manner = replace(manner, expand=expand and not self.stopped)
 

@@ -27,13 +27,24 @@ The assumptions of the algorithm:
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Generic
+from typing import Generic, TypeVar
 
 from fencepost.properties.explorer.exploration import A, Graph, S
 
 Step = tuple[A | None, S]
+_Item = TypeVar("_Item")
+_BETWEEN_LOOKS = 256
+"""Items between two looks at the clock."""
+
+
+def unless_over(items: Iterable[_Item], is_over: Callable[[], bool]) -> Iterator[_Item]:
+    """Yield items for as long as there is time.  Raises TimeoutError when `is_over` is true."""
+    for place, item in enumerate(items):
+        if place % _BETWEEN_LOOKS == 0 and is_over():
+            raise TimeoutError("the time is over before the search was finished")
+        yield item
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +91,13 @@ def find_lasso(
     *,
     allowed: Callable[[S, A, S], bool] | None = None,
     stem_through_goals: bool = True,
+    is_over: Callable[[], bool] = lambda: False,
 ) -> Lasso[S, A] | None:
     """Return a fair run that from some moment on never meets a goal, or None if there is none.
 
     Of several components: the one with the shortest stem, then with the lowest index, at each call.
-    `allowed`: edges that may be taken again and again (others only on the stem).
+    `allowed`: edges that may be taken again and again (others only on the stem).  Raises
+    TimeoutError when `is_over` returns True before the end.
     """
     goals = {i for i, state in enumerate(graph.states) if goal(state)}
     came = _shortest(graph, set() if stem_through_goals else goals)
@@ -94,7 +107,7 @@ def find_lasso(
 
     bare = nx.DiGraph()
     bare.add_nodes_from(i for i in came if i not in goals)
-    for edge in graph.edges:
+    for edge in unless_over(graph.edges, is_over):
         source, action, target = edge
         if source != target:
             leaves.add(source)

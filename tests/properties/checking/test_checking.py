@@ -30,8 +30,8 @@ from fencepost.properties.checking.checking import (
     check_promises,
     check_revision,
 )
-from fencepost.properties.checking.liveness import ANSWERED
-from fencepost.properties.checking.row_properties import without_rebalance
+from fencepost.properties.checking.liveness import ANSWERED, find_broken_promises
+from fencepost.properties.checking.row_properties import uncovered_rows, without_rebalance
 from fencepost.properties.claims.property_registry import PROPERTIES, find_property
 from fencepost.properties.claims.step_checks import quiet_restart, skips_assignment
 from fencepost.properties.explorer.explorer import explore
@@ -437,3 +437,48 @@ def test_a_row_by_which_a_property_is_violated_is_one_that_it_speaks_of() -> Non
     }
     assert asked.is_decided(strict=False)
     assert not asked.is_decided(strict=True)
+
+
+class Ticking:
+    """A clock on which a second is over at each look."""
+
+    def __init__(self) -> None:
+        self.looks = 0
+
+    def __call__(self) -> float:
+        self.looks += 1
+        return self.looks
+
+
+def test_the_time_of_a_check_bounds_all_its_parts() -> None:
+    """Without a limit each part explores thousands of worlds, and finishes."""
+    clock = Ticking()
+    rule = KAFKA_4.rule("HEARTBEAT-STABLE").but(because="another reason")
+    own = derive(KAFKA_4, "own", "", (SetRule("Heartbeat", rule, "x"),))
+    big = (find_check_scope("two instances"),)
+    budget = CheckBudget(seconds=40, scopes=2, clock=clock)
+
+    checked = check_revision(own, questions=big, budget=budget)
+    (answered,) = check_promises(own, [ANSWERED], big, budget)
+    rows = uncovered_rows(own, is_over=budget.is_over)
+
+    assert checked.explored[0][1].cut
+    assert answered.cut
+    assert rows.untried == ("HEARTBEAT-STABLE",)
+    assert clock.looks < 60
+
+
+def test_the_search_for_endless_runs_ends_when_the_time_is_over() -> None:
+    scope = PROMISE_SCOPES[1].scope
+    whole = find_broken_promises(KAFKA_4, scope, [ANSWERED])
+    clock = Ticking()
+
+    late = find_broken_promises(
+        KAFKA_4, scope, [ANSWERED], is_over=lambda: clock() > 3, ends=lambda: False
+    )
+
+    assert whole.tested
+    assert not whole.cut
+    assert late.exploration.states == whole.exploration.states
+    assert late.cut
+    assert not late.tested
