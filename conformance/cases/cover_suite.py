@@ -244,8 +244,9 @@ def _reference(name: str, value: Any, client: Client, who: str) -> Any:
             return GenerationOf(who)
         case str() if name == "protocol_name":
             return ProtocolOf(who, "name")
-        case (SyncAssignment(assignment=assignment), *_):
-            return AssignmentsToAll(who, assignment)
+        case (SyncAssignment(), *_):
+            own = next(row for row in value if row.member_id == client.member_id)
+            return AssignmentsToAll(who, own.assignment)
         case JoinProtocol():
             return JoinProtocol(name=value.name, metadata=_OFFERED[value.metadata])
         case tuple():

@@ -14,6 +14,7 @@ from fencepost.properties.logic.logic import PropertyClass
 
 _TWO_CONSUMERS = "two clients may read the same partitions"
 _TWO_ASSIGN = "two members may assign, and their partitions overlap"
+_OTHERS_PARTITIONS = "two clients may read the same partitions, or nobody reads them"
 _LOST_PARTITIONS = "the partitions of a member are nobody's"
 _NOBODY_ASSIGNS = "nobody assigns, so all partitions are nobody's"
 _LOST_ID = "a live client loses its id, and its partitions with it"
@@ -66,11 +67,18 @@ _SAFETY = {
         "what-a-member-had-is-handed-on",
         "everybody-is-watched",
         "the-welcomed-know-the-group",
-        "the-leader-alone-assigns",
-        "nobody-is-assigned-before-the-leader",
         "a-changed-subscription-is-assigned",
     ),
-    _NOBODY_ASSIGNS: ("leader-is-member",),
+    _OTHERS_PARTITIONS: (
+        "the-leader-alone-assigns",
+        "nobody-is-assigned-before-the-leader",
+        "an-assignment-lasts-its-generation",
+    ),
+    _NOBODY_ASSIGNS: (
+        "leader-is-member",
+        "a-stable-group-is-assigned",
+        "somebody-is-to-assign",
+    ),
     _LOST_ID: (
         "mapped-instance-has-holder",
         "static-member-is-mapped",

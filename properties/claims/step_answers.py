@@ -236,7 +236,43 @@ OF_THOSE_WHO_GO = (
         lambda view: bool(checks.without_heir(view)),
     ),
 )
-ANSWER_PROPERTIES = (*OF_JOINS, *OF_WAITS, *OF_LEAVES, *OF_OPERATORS, *OF_THOSE_WHO_GO)
+OF_ASSIGNMENTS = (
+    _property(
+        "a-stable-group-is-assigned",
+        "A group is stable only in a generation whose leader has sent its SyncGroup.",
+        src.KIP_BACKGROUND,
+        "steps after which a group is stable in a generation in which it was not; a failover "
+        "finds what was stored",
+        waits.somebody_assigned,
+        waits.becomes_stable,
+    ),
+    _property(
+        "somebody-is-to-assign",
+        "While assignments are awaited the leader's join is answered with the members to assign, "
+        "and nobody is told to skip that.",
+        f"{src.KIP_BACKGROUND}; {src.KIP_814}",
+        "joins answered NONE, of the leader and of those who are told to skip the assignment",
+        waits.told_to_assign,
+        waits.told_to_assign_or_skip,
+    ),
+    _property(
+        "an-assignment-lasts-its-generation",
+        "While a stable group stays in its generation, a member's assignment, or an instance's, "
+        "stays what it is.",
+        f"{src.KIP_BACKGROUND}; {src.KIP_NON_GOAL}",
+        "steps of a stable group with a member or instance that stays; failovers, too",
+        waits.assignment_lasts,
+        waits.stays_stable,
+    ),
+)
+ANSWER_PROPERTIES = (
+    *OF_JOINS,
+    *OF_WAITS,
+    *OF_LEAVES,
+    *OF_OPERATORS,
+    *OF_THOSE_WHO_GO,
+    *OF_ASSIGNMENTS,
+)
 """The step properties of answers."""
 
 

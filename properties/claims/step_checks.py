@@ -533,7 +533,7 @@ def skips_assignment(view: StepView) -> str | None:
     again = leader_restarted(view)
     for message in joined(view):
         if message.skip_assignment and not again:
-            return f"{message.member_id} was told to skip the assignment, and nobody else makes it"
+            return f"{message.member_id} was told to skip the assignment, and is no such leader"
     answer, join = _own_join_answer(view), own_join(view)
     if not again or answer is None or join is None:
         return None

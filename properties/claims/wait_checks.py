@@ -132,6 +132,89 @@ def leader_assigned(view: StepView) -> str | None:
     return None
 
 
+def becomes_stable(view: StepView) -> bool:
+    """Return True if the group is stable in a generation in which it was not; by no failover."""
+    after, before = view.after, view.before
+    if after is None or after.state is not GroupState.STABLE or isinstance(view.event, Failover):
+        return False
+    if before is None or before.state is not GroupState.STABLE:
+        return True
+    return before.generation_id != after.generation_id
+
+
+def somebody_assigned(view: StepView) -> str | None:
+    """Check that a group becomes stable by the SyncGroup of the generation's leader."""
+    before, after, event = view.before, view.after, view.event
+    if not becomes_stable(view) or after is None:
+        return None
+    message = event.message if isinstance(event, Incoming) else None
+    if (
+        before is not None
+        and before.state is GroupState.COMPLETING
+        and before.generation_id == after.generation_id
+        and isinstance(message, SyncGroupRequest)
+        and message.member_id == before.leader
+    ):
+        return None
+    return "the group is stable, and its leader has not assigned anything in this generation"
+
+
+def _leaders_join(view: StepView) -> JoinGroupResponse | None:
+    """Return the answer to the leader's join, if the group awaits assignments after it."""
+    after = view.after
+    if after is None or after.state is not GroupState.COMPLETING:
+        return None
+    return next((answer for answer in joined(view) if answer.member_id == after.leader), None)
+
+
+def told_to_assign_or_skip(view: StepView) -> bool:
+    """Return True if the leader's join is answered, or another that is told to skip."""
+    return _leaders_join(view) is not None or any(m.skip_assignment for m in joined(view))
+
+
+def told_to_assign(view: StepView) -> str | None:
+    """Check that a leader is told to assign, unless the generation has its assignments."""
+    for answer in joined(view):
+        if answer.skip_assignment and _state(view.after) is not GroupState.STABLE:
+            return f"{answer.member_id} was told to skip the assignment, and nobody else makes it"
+    leaders = _leaders_join(view)
+    if leaders is None or (leaders.leader == leaders.member_id and leaders.members):
+        return None
+    return f"{leaders.member_id} leads, was not told to assign, and nobody else does it"
+
+
+def _kept(view: StepView) -> Iterator[tuple[Member, Member]]:
+    """Yield the members of a stable group before and after a step in which its generation stays.
+
+    An instance's new process is its member, too.
+    """
+    before, after = view.before, view.after
+    if before is None or after is None or before.generation_id != after.generation_id:
+        return
+    if {before.state, after.state} != {GroupState.STABLE}:
+        return
+    for member in before.members:
+        instance = member.group_instance_id
+        heir = member.member_id if instance is None else after.holder(instance)
+        still = after.member(heir or "")
+        if still is not None:
+            yield member, still
+
+
+def stays_stable(view: StepView) -> bool:
+    """Return True if a group with a member is stable before and after the step, in a generation."""
+    return any(True for _ in _kept(view))
+
+
+def assignment_lasts(view: StepView) -> str | None:
+    """Check that a member's assignment stays as it is while the generation does."""
+    for member, still in _kept(view):
+        if still.assignment != member.assignment:
+            who = member.group_instance_id or member.member_id
+            return f"within one generation {who} was assigned two things"
+    return None
+
+
 def assignments_in_answers(view: StepView) -> list[tuple[str, bytes]]:
     """Return the assignments in the answers of this step: (member id, assignment)."""
     askers = {m.syncing.request_id: m.member_id for m in members(view.before) if m.syncing}

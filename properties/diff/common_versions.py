@@ -17,7 +17,7 @@ from fencepost.properties.worlds import world_client as asks
 from fencepost.properties.worlds.scope import ActKind, Scope
 from fencepost.properties.worlds.world_client import Ask, Client, Seat
 
-_KNOWN = Client(member_id="x", generation=1, roster=("x",), protocol="range")
+_KNOWN = Client(member_id="x", generation=1, roster=("x",), protocol="range", instances=("",))
 _ACTS: dict[ActKind, Callable[[Seat], Ask]] = {
     "join": lambda seat: asks.join(seat, _KNOWN),
     "sync": lambda seat: asks.sync(seat, _KNOWN),

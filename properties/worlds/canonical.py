@@ -94,6 +94,7 @@ def order(client: Client) -> tuple[object, ...]:
         client.waits,
         client.leads,
         client.roster,
+        client.instances,
         client.protocol or "",
         client.assignment is None,
         client.assignment or b"",

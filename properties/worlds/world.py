@@ -388,7 +388,7 @@ class Worlds:
         if kind == "change":
             client = client._replace(offers=(client.offers + 1) % self.scope.offers)
         if kind in {"join", "change", "stranger"} or (kind in ODD_ACTS and ODD_ACTS[kind].joins):
-            return client._replace(leads=False, roster=(), assignment=None)
+            return client._replace(leads=False, roster=(), instances=(), assignment=None)
         if kind in {"leave", "quit"} and not self.scope.keeps_id:
             return Client(offers=client.offers)
         return client

@@ -91,10 +91,10 @@ class Client(NamedTuple):
     """The knowledge of a client.
 
     `member_id`: "" before an answer gave it one; `generation`: -1 before.  `leads`: true if an
-    answer made it the leader; `roster`: the ids that it has to assign, () once it has.
-    `assignment`: as answered in this generation, None before. `waits`: the name
-    (`fencepost.properties.worlds.canonical`) of its request that has no answer, "" if none.
-    `offers`: index into OFFERS.
+    answer made it the leader; `roster`: the ids that it has to assign, () once it has; `instances`:
+    theirs, "" for a dynamic member.  `assignment`: as answered in this generation, None before.
+    `waits`: the name (`fencepost.properties.worlds.canonical`) of its request that has no answer,
+    "" if none.  `offers`: index into OFFERS.
     """
 
     member_id: str = ""
@@ -105,6 +105,7 @@ class Client(NamedTuple):
     assignment: bytes | None = None
     waits: str = ""
     offers: int = 0
+    instances: tuple[str, ...] = ()
 
 
 class Ask(NamedTuple):
@@ -147,17 +148,27 @@ def join(seat: Seat, client: Client, member_id: str | None = None) -> Ask:
 
 
 def sync(seat: Seat, client: Client) -> Ask:
-    """Make a SyncGroup; a leader assigns something to all of its roster, in its own name."""
+    """Make a SyncGroup; a leader assigns something else to each of its roster, in its own name."""
     version = seat.versions["SyncGroup"]
     message = SyncGroupRequest(
         **_member(seat, client, "SyncGroup"),
         protocol_type="consumer" if version >= 5 else None,
         protocol_name=client.protocol if version >= 5 else None,
         assignments=tuple(
-            SyncAssignment(member_id=m, assignment=seat.name.encode()) for m in client.roster
+            SyncAssignment(member_id=m, assignment=_share(seat, client, m, instance))
+            for m, instance in zip(client.roster, client.instances, strict=True)
         ),
     )
     return Ask("SyncGroup", version, message)
+
+
+def _share(seat: Seat, client: Client, member_id: str, instance: str) -> bytes:
+    """Return the assignment of a member: the leader's name, and for whom unless it is its own.
+
+    No member id is in it: ids are renamed in worlds, and an instance that restarts keeps its share.
+    """
+    own = member_id == client.member_id
+    return (seat.name if own else f"{seat.name} for {instance or 'dynamic'}").encode()
 
 
 def heartbeat(seat: Seat, client: Client) -> Ask:
@@ -223,19 +234,23 @@ def after_answer(client: Client, message: Message | None) -> Client:
         case JoinGroupResponse(error_code=Error.NONE.value):
             leads = message.leader == message.member_id
             assigns = leads and not message.skip_assignment
+            rows = [(m.member_id, m.group_instance_id or "") for m in message.members]
+            roster = sorted(rows) if assigns else ()
             return client._replace(
                 member_id=message.member_id,
                 generation=message.generation_id,
                 leads=leads,
-                roster=tuple(sorted(m.member_id for m in message.members)) if assigns else (),
+                roster=tuple(member_id for member_id, _ in roster),
                 protocol=message.protocol_name,
                 assignment=None,
                 waits="",
+                instances=tuple(instance for _, instance in roster),
             )
         case JoinGroupResponse(error_code=Error.MEMBER_ID_REQUIRED.value):
             return client._replace(member_id=message.member_id, waits="")
         case SyncGroupResponse(error_code=Error.NONE.value):
-            return client._replace(assignment=message.assignment, roster=(), waits="")
+            own = message.assignment
+            return client._replace(assignment=own, roster=(), instances=(), waits="")
         case _:
             return client._replace(waits="")
 

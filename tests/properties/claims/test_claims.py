@@ -208,6 +208,8 @@ LIARS = {
     "a-commit-keeps-alive": ("commit-keeps-nobody-alive", "zombie"),
     "operators-see-the-group": ("described-without-instance", "operators"),
     "who-must-stop-is-told": ("heartbeat-generation-unchecked", "failover"),
+    "somebody-is-to-assign": ("kafka-9801", "two processes"),
+    "an-assignment-lasts-its-generation": ("replace-loses-assignment", "two processes"),
 }
 STABLE = Group(
     state=GroupState.STABLE,
@@ -246,6 +248,7 @@ BESIDE = change(
 )
 VIEWS: dict[str, WorldView | StepView] = {
     "what-a-member-had-is-handed-on": StepView(BESIDE, _BEAT, BESIDE.without_member("B.1"), (), ()),
+    "a-stable-group-is-assigned": StepView(PREPARING, _BEAT, STABLE, (), ()),
     "the-wait-has-a-fixed-end": StepView(
         PREPARING, _BEAT, PREPARING.with_timer("join", "", 9001, 9001), (), ()
     ),
