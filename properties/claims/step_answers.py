@@ -252,8 +252,8 @@ OF_ASSIGNMENTS = (
         "and nobody is told to skip that.",
         f"{src.KIP_BACKGROUND}; {src.KIP_814}",
         "joins answered NONE, of the leader and of those who are told to skip the assignment",
-        waits.told_to_assign,
-        waits.told_to_assign_or_skip,
+        waits.leader_assigns,
+        waits.leader_or_skipper_answered,
     ),
     _property(
         "an-assignment-lasts-its-generation",

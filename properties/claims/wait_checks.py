@@ -167,12 +167,12 @@ def _leaders_join(view: StepView) -> JoinGroupResponse | None:
     return next((answer for answer in joined(view) if answer.member_id == after.leader), None)
 
 
-def told_to_assign_or_skip(view: StepView) -> bool:
+def leader_or_skipper_answered(view: StepView) -> bool:
     """Return True if the leader's join is answered, or another that is told to skip."""
     return _leaders_join(view) is not None or any(m.skip_assignment for m in joined(view))
 
 
-def told_to_assign(view: StepView) -> str | None:
+def leader_assigns(view: StepView) -> str | None:
     """Check that a leader is told to assign, unless the generation has its assignments."""
     for answer in joined(view):
         if answer.skip_assignment and _state(view.after) is not GroupState.STABLE:
