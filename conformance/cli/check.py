@@ -288,7 +288,7 @@ def _checked(
         cache=cache,
     )
     if promises:
-        kept = check_promises(revision, promises, endless, budget, jobs, cache)
+        kept = check_promises(revision, promises, endless, budget, jobs, cache, teller.say)
         return replace(checked, promises=kept)
     if ids:
         return checked
@@ -299,7 +299,8 @@ def _checked(
     if questions:
         return checked
     teller.say("endless runs")
-    kept = check_promises(revision, tuple(known.values()), endless, budget, jobs, cache)
+    every = tuple(known.values())
+    kept = check_promises(revision, every, endless, budget, jobs, cache, teller.say)
     checked = replace(checked, promises=kept)
     fails = set(PropertyStatus) - {PropertyStatus.HOLDS, PropertyStatus.UNTESTED}
     broken = {r.property.id for r in checked.results if r.finding in fails}
@@ -307,7 +308,7 @@ def _checked(
     rows = uncovered_rows(
         revision,
         broken,
-        lambda row: teller.say(f"whether {row} is covered"),
+        teller.say,
         properties=own.properties,
         worlds=own.worlds,
         is_over=budget.is_over if budget.is_limited else None,

@@ -541,16 +541,18 @@ def check_promises(
     budget: CheckBudget | None = None,
     jobs: int = 1,
     cache: WorldCache | None = None,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> tuple[CheckedPromise, ...]:
     """Check every promise; each is reported from the first scope that breaks it.
 
     `budget`, `cache`: as of `check_revision`.  `jobs`: processes; each searches a scope of its own.
+    `progress`: called with a line about what is done.
     """
     budget = CheckBudget() if budget is None else budget
     cache = None if budget.is_limited else cache
 
     def find(
-        seconds: float | None, scope: NamedScope, _: Tell
+        seconds: float | None, scope: NamedScope, tell: Tell
     ) -> tuple[_EndlessRuns | TableError | AssertionError, Decisions | None]:
         fresh = with_unasked_tables(revision)
         try:
@@ -561,6 +563,7 @@ def check_promises(
                 max_states=budget.max_states,
                 is_over=budget.after(seconds),
                 ends=budget.after(seconds, _EXPLORING),
+                progress=lambda line: tell(f"endless runs in {scope.name}: {line}"),
             )
         except (TableError, AssertionError) as error:
             return error, None
@@ -573,7 +576,7 @@ def check_promises(
     broken: dict[str, CheckedPromise] = {}
     tested: frozenset[str] = frozenset()
     run_of = _ScopeRun(revision, tuple(p.id for p in promises), jobs, budget, cache)
-    searches = run_of.of_scopes(find, scopes, lambda _: None)
+    searches = run_of.of_scopes(find, scopes, progress)
     for scope, search in zip(scopes, searches, strict=True):
         if isinstance(search, Exception):
             return tuple(_stopped(promise, broken, search) for promise in promises)

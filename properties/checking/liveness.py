@@ -234,6 +234,7 @@ def find_broken_promises(
     max_states: int | None = None,
     is_over: Callable[[], bool] | None = None,
     ends: Callable[[], bool] | None = None,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> LivenessResult:
     """Explore a scope, unfolded, and look for runs that break a promise.
 
@@ -241,19 +242,26 @@ def find_broken_promises(
     them is put to the test, and elsewhere the other shipped ones; a user's own in every scope.
 
     `is_over`: returns True when the search must end.  `ends`: the same of the exploration alone,
-    which leaves time to look for runs in what was explored.
+    which leaves time to look for runs in what was explored.  `progress`: called with what is done.
     """
     worlds = Worlds(revision, replace(scope, fold=False))
     changes = "change" in scope.acts
     mine = [p for p in promises if p.id not in PROMISES_BY_ID or changes == (p is ASSIGNED)]
     system: Any = Subscriptions(worlds) if ASSIGNED in mine else worlds
-    exploration = explore(system, keep_graph=True, max_states=max_states, is_over=ends or is_over)
+    exploration = explore(
+        system,
+        keep_graph=True,
+        max_states=max_states,
+        is_over=ends or is_over,
+        progress=lambda done: progress(f"{done.states:,} states, {done.frontier:,} to go"),
+    )
     assert exploration.graph is not None
     cut = exploration.cut
     looked: dict[str, tuple[Lasso[Any, Act] | None, bool]] = {}
     try:
         search = _Search(worlds, exploration.graph, is_over or _never)
         for promise in mine:
+            progress(f"a run that breaks {promise.id}?")
             looked[promise.id] = search.run_without(promise)
     except TimeoutError:
         cut = True

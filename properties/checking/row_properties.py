@@ -110,15 +110,18 @@ def speaking_property(
     properties: Sequence[Property] = (),
     worlds: Sequence[NamedScope] = (),
     is_over: Callable[[], bool] | None = None,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> str | None:
     """Return a property that speaks of a row; "" if none does, None if nothing can be left out.
 
     `broken`: properties that the revision itself breaks; they prove nothing about the row.
     `properties`, `worlds`: of a user's own, beside the shipped ones.  Raises TimeoutError if
-    `is_over` returns True before the end.
+    `is_over` returns True before the end.  `progress`: called with a line
+    for each scope.
     """
 
     def spoken(tried: Revision, scopes: Iterable[NamedScope]) -> str:
+        scopes = _announced(scopes, lambda name: progress(f"whether {rule.id} is covered: {name}"))
         return _spoken(tried, revision, rule, scopes, broken, properties, is_over)
 
     if others := without_rebalance(revision, table, rule):
@@ -136,6 +139,13 @@ def speaking_property(
         if name := spoken(tried, (*worlds, *TRIED_SCOPES, *ENDING_SCOPES)):
             return name
     return "" if is_changeable else None
+
+
+def _announced(scopes: Iterable[NamedScope], say: Callable[[str], None]) -> Iterator[NamedScope]:
+    """Yield scopes, and say the name of each."""
+    for named in scopes:
+        say(named.name)
+        yield named
 
 
 def without_rebalance(revision: Revision, table: Table, rule: Rule) -> Revision | None:
@@ -271,16 +281,16 @@ def uncovered_rows(
 
     The reason is "" or, if it is unknown, the property that speaks of the row of this id in
     `kafka-4`, and which the revision breaks anyway (`broken`).  Known results of a shipped revision
-    are not tried again; an unchanged row counts as in `kafka-4`.  `progress`: called with each rule
-    to try.  `properties`, `worlds`: of a user's own, beside the shipped ones.  `is_over`: returns
-    True when no time is left.  `jobs`: processes, each of which tries a row.
+    are not tried again; an unchanged row counts as in `kafka-4`.  `progress`: called with
+    a line for each rule and scope in which it is tried.  `properties`, `worlds`: of a user's own,
+    beside the shipped ones.  `is_over`: returns True when no time is left.  `jobs`: processes, each
+    of which tries a row.
     """
     known = known_rows()
     by_rule = dict(known[KAFKA_4.name])
     untried: list[str] = []
 
     def speaking(table: Table, rule: Rule, tell: Tell) -> str | TimeoutError | None:
-        tell(rule.id)
         try:
             return speaking_property(
                 revision,
@@ -290,6 +300,7 @@ def uncovered_rows(
                 properties=properties,
                 worlds=worlds,
                 is_over=is_over,
+                progress=tell,
             )
         except TimeoutError as error:
             return error

@@ -473,8 +473,14 @@ def test_the_search_for_endless_runs_ends_when_the_time_is_over() -> None:
     whole = find_broken_promises(KAFKA_4, scope, [ANSWERED])
     clock = Ticking()
 
+    lines: list[str] = []
     late = find_broken_promises(
-        KAFKA_4, scope, [ANSWERED], is_over=lambda: clock() > 3, ends=lambda: False
+        KAFKA_4,
+        scope,
+        [ANSWERED],
+        is_over=lambda: clock() > 3,
+        ends=lambda: False,
+        progress=lines.append,
     )
 
     assert whole.tested
@@ -482,3 +488,4 @@ def test_the_search_for_endless_runs_ends_when_the_time_is_over() -> None:
     assert late.exploration.states == whole.exploration.states
     assert late.cut
     assert not late.tested
+    assert lines[0] == "3 states, 2 to go"

@@ -116,8 +116,8 @@ def test_only_what_is_ones_own_is_tried_again() -> None:
     )
     tried: list[str] = []
     found = uncovered_rows(own, progress=tried.append).uncovered
-    assert tried == ["HEARTBEAT-STABLE"]
-    assert [rule.id for _, rule in own_rules(own)] == tried
+    assert {line.partition(":")[0] for line in tried} == {"whether HEARTBEAT-STABLE is covered"}
+    assert [rule.id for _, rule in own_rules(own)] == ["HEARTBEAT-STABLE"]
     assert "HEARTBEAT-STABLE" not in found
     uncovered = {rule_id for rule_id, one in known_rows()["kafka-4"].items() if not one}
     assert uncovered - {"JOIN-COORDINATOR-ELSEWHERE"} == set(found)
