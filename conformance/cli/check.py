@@ -177,6 +177,10 @@ def check_json(checked: Checked, failures: Iterable[Failure]) -> dict[str, Any]:
         "beyond_reach": size_beyond_reach(checked.revision, scopes) if scopes else "",
         "properties": {r.property.id: r.finding.value for r in checked.results},
         "not_tested": list(checked.untried),
+        "columns_never": [
+            {"table": table, "column": column, "value": value}
+            for table, column, value in checked.unmet
+        ],
         "own_rows": {row: status.value for row, status in checked.row_statuses().items()},
         "not_covered": [row for row, hidden in checked.uncovered.items() if not hidden],
         "rows_not_tried": list(checked.untried_rows),
@@ -344,6 +348,9 @@ def _print_check(
         if checked.own_rows:
             some = f'acts=("join", "sync", "{undone[0]}")'
             screen.print(Text(f"a world of WORLDS in your file may have them, by Scope({some})"))
+    for table, column, value in checked.unmet:
+        words = f"the column {column} of table {table} is {value} in none of these worlds"
+        screen.print(Text(words), soft_wrap=True)
     if checked.untried:
         names = ", ".join(checked.untried)
         screen.print(Text(f"never put to the test here: {names}"), soft_wrap=True)

@@ -18,16 +18,18 @@ be done.  That is a violation with its run, and the other worlds go on.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cache, partial
 from typing import NamedTuple, TypeVar, get_args
 
+from fencepost.model.classic.vocabulary import MEMBERSHIP
 from fencepost.model.history.words import plural
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.revisions import is_release, is_shipped, lineage, rows_of_its_own
+from fencepost.model.table.expr import Column
 from fencepost.model.table.table import TableError
 from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, is_quiet
 from fencepost.properties.checking.liveness import PROMISES, Promise, find_broken_promises
@@ -57,6 +59,7 @@ from fencepost.properties.worlds.views import StepView
 from fencepost.properties.worlds.world import Act, World, Worlds
 
 _Result = TypeVar("_Result")
+_Values = Mapping[tuple[str, str], frozenset[Hashable]]
 
 
 class PropertyStatus(Enum):
@@ -176,7 +179,8 @@ class Checked:
     `uncovered`: the rows that no property speaks of, if that was asked; for each the violated
     property that hides the answer, or "".  `untried_rows`: those for which no time was left.
     `own_rows`: the rows of a user's own, if that was asked; `unexercised`: those that decided
-    nothing in any world, so that nothing is known of them.
+    nothing in any world, so that nothing is known of them.  `unmet`: (table, column, value) of a
+    user's own columns, where a column had that value in no world; if all worlds were explored.
     """
 
     revision: Revision
@@ -188,6 +192,7 @@ class Checked:
     untried_rows: tuple[str, ...] = ()
     own_rows: tuple[str, ...] = ()
     unexercised: tuple[str, ...] = ()
+    unmet: tuple[tuple[str, str, str], ...] = ()
 
     def findings(self) -> tuple[PropertyStatus, ...]:
         """Statuses of all properties, then of all promises."""
@@ -375,7 +380,8 @@ def check_revision(
             stops=stops_of(revision),
         )
         is_whole = processes == 1 and not exploration.cut and not exploration.stuck
-        done = _Explored(exploration, frozenset(judging.used))
+        values = _column_values(fresh) if is_whole else None
+        done = _Explored(exploration, frozenset(judging.used), values)
         return done, decisions_of(fresh) if is_whole else None
 
     def report(message: tuple[NamedScope, Progress]) -> None:
@@ -394,7 +400,7 @@ def check_revision(
     explored = []
     shortest: dict[str, tuple[NamedScope, Worlds, FailedCheck[World, Act]]] = {}
     reached: set[str] = set()
-    for question, (exploration, _) in zip((*questions, *more), explorations, strict=True):
+    for question, (exploration, *_) in zip((*questions, *more), explorations, strict=True):
         worlds = Worlds(revision, question.scope, judging.judge)
         explored.append((question, exploration))
         reached |= set(exploration.witnesses)
@@ -411,14 +417,45 @@ def check_revision(
         results,
         own_rows=own_rows,
         unexercised=tuple(row for row in own_rows if row in unexercised),
+        unmet=_unmet(revision, [done.values for done in explorations]),
     )
 
 
 class _Explored(NamedTuple):
-    """An explored scope, and the rules that decided something in it."""
+    """An explored scope, and the rules that decided something in it.
+
+    `values`: table and column of a user's own → its values there; None if that is not known.
+    """
 
     exploration: Exploration[World, Act]
     used: frozenset[str]
+    values: _Values | None
+
+
+def _column_values(revision: Revision) -> _Values:
+    """Return the values of own columns at the points at which the tables were asked so far."""
+    return {
+        (table.name, column.name): frozenset(point[place] for point in table.decisions())
+        for table in revision.tables.values()
+        for place, column in enumerate(table.features)
+        if isinstance(column, Column) and column is not MEMBERSHIP
+    }
+
+
+def _unmet(
+    revision: Revision, values: Sequence[_Values | None]
+) -> tuple[tuple[str, str, str], ...]:
+    """Return the values that own columns had nowhere; none if some worlds are not known."""
+    if not all(known is not None for known in values):
+        return ()
+    return tuple(
+        (table.name, column.name, str(value))
+        for table in revision.tables.values()
+        for column in table.features
+        if isinstance(column, Column) and column is not MEMBERSHIP
+        for value in column.domain
+        if not any(value in (known or {})[table.name, column.name] for known in values)
+    )
 
 
 def exercising(

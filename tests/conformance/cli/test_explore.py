@@ -390,9 +390,13 @@ def test_a_check_says_first_which_rows_of_ones_own_nothing_is_known_of(
         "no property covers 1 of its 2 own rows: LEAVE-MEMBER"
     ) in result.stdout
     assert "safe" not in result.stdout.partition("LEAVE-QUIET")[0]
+    assert "column many of table LeaveGroup member is True in none of these" in result.stdout
     assert f"nothing is known of it; {check.world_to_add('LeaveGroup member')}" in result.stdout
     found = json.loads(run("check", f"{path}:ROWS", "--json").stdout)
     assert found["is_safe"] is found["holds"] is False
+    assert found["columns_never"] == [
+        {"table": "LeaveGroup member", "column": "many", "value": "True"}
+    ]
     assert found["own_rows"] == {
         "LEAVE-MEMBER": "not covered by any property",
         "LEAVE-QUIET": "not exercised by any world",

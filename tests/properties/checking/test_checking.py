@@ -377,6 +377,7 @@ def test_a_row_that_no_world_exercises_is_never_safe() -> None:
 
     assert result.own_rows == ("LEAVE-MEMBER", "LEAVE-QUIET")
     assert result.unexercised == ("LEAVE-QUIET",)
+    assert result.unmet == (("LeaveGroup member", "many members", "True"),)
     assert result.row_statuses()["LEAVE-QUIET"] is RowStatus.UNEXERCISED
     assert not result.is_safe
     assert not result.is_decided(strict=False)
@@ -393,6 +394,7 @@ def test_a_fault_that_needs_three_members_is_found_in_a_rare_world() -> None:
 
     assert [named.name for named, _ in result.explored] == ["alone", "three members"]
     assert result.unexercised == ()
+    assert result.unmet == ()
     assert "what-a-member-had-is-handed-on" in findings(result, PropertyStatus.BROKEN)
 
 
@@ -437,6 +439,21 @@ def test_a_row_by_which_a_property_is_violated_is_one_that_it_speaks_of() -> Non
     }
     assert asked.is_decided(strict=False)
     assert not asked.is_decided(strict=True)
+
+
+def test_a_column_about_the_number_of_a_generation_has_one_value() -> None:
+    def is_late(group: Group | None, _member_id: str, _instance: str | None) -> bool:
+        return group is not None and group.generation_id > 3
+
+    late = Column("late generation", (False, True), "whether it is above 3", is_late)
+    revision = with_rows("LeaveGroup member", *split("LEAVE-MEMBER", late, QUIET))
+    result = check_revision(revision, HANDED_ON, questions=[ALONE])
+
+    assert result.unmet == (("LeaveGroup member", "late generation", "True"),)
+    limited = check_revision(
+        revision, HANDED_ON, questions=[ALONE], budget=CheckBudget(max_states=2)
+    )
+    assert limited.unmet == ()  # nothing is known of what was not explored
 
 
 class Ticking:
