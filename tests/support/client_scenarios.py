@@ -60,6 +60,21 @@ FENCED = Error.FENCED_INSTANCE_ID
 _INSTANCE_IDS = ("CLIENT-IDENTITY-AS-SET", "CLIENT-IDENTITY-DYNAMIC")
 _VERSIONS = ("CLIENT-IDENTITY-VERSIONS", "CLIENT-IDENTITY-NEWEST", "CLIENT-OLD-BROKER-RESTARTED")
 _NO_LEAVE = ("CLIENT-CLOSE-STATIC-STAYS", "CLIENT-CLOSE-UNSUBSCRIBED-STAYS", "CLIENT-CLOSE-FENCED")
+_GOES_ON = (
+    "CLIENT-COMMIT-COMES-BACK",
+    "CLIENT-JOIN-COORDINATOR",
+    "CLIENT-JOIN-CUT",
+    "CLIENT-JOIN-ILLEGAL-GENERATION",
+    "CLIENT-JOIN-LOADING",
+    "CLIENT-JOIN-LOST-ANSWER",
+    "CLIENT-JOIN-REBALANCE",
+    "CLIENT-JOIN-UNKNOWN-MEMBER",
+    "CLIENT-REMOVED-COMES-BACK",
+    "CLIENT-REMOVED-EXPIRED",
+    "CLIENT-SESSION-POLLS-ON",
+    "CLIENT-STREAMS-OWN-IDS",
+)
+"""Requirements on a member that goes on as who it is, static or dynamic."""
 _BACKOFF = ("CLIENT-JOIN-BACKOFF", "CLIENT-JOIN-SILENT")
 _FENCED_APIS = (
     "CLIENT-FENCED-JOIN",
@@ -547,6 +562,14 @@ def a_topic_is_deleted(conduct: Conduct) -> None:
         read = {event.partition for event in seen(sim, "a", Records)[before:]}
         assert read == all_partitions()
         assert not seen(sim, "a", ErrorReported)
+
+
+@scenario(*_GOES_ON)
+def a_dynamic_member_joins_again_without_an_instance_id(conduct: Conduct) -> None:
+    sim = simulation(nth("Heartbeat", refused(Error.REBALANCE_IN_PROGRESS), 2))
+    sim.start("a", settings(None, conduct))
+    sim.run_for(15_000)
+    assert not any(join.group_instance_id for join in joins(sim, "a"))
 
 
 _FIRST = TopicPartition(TOPIC, 0)
