@@ -124,11 +124,13 @@ def speaking_property(
         scopes = _announced(scopes, lambda name: progress(f"whether {rule.id} is covered: {name}"))
         return _spoken(tried, revision, rule, scopes, broken, properties, is_over)
 
+    _in_time(is_over)
     if others := without_rebalance(revision, table, rule):
         return spoken(others, (*worlds, *OTHERS_SCOPES))
     is_changeable = False
     protocol = revision.protocol
     for _, changed in changed_rows(table, rule):
+        _in_time(is_over)
         without = derive(revision, revision.name, "", (SetRule(table.name, changed, "tried"),))
         there = without.tables[table.name]
         points = decided(there, protocol.columns)
@@ -139,6 +141,12 @@ def speaking_property(
         if name := spoken(tried, (*worlds, *TRIED_SCOPES, *ENDING_SCOPES)):
             return name
     return "" if is_changeable else None
+
+
+def _in_time(is_over: Callable[[], bool] | None) -> None:
+    """Raise TimeoutError if no time is left."""
+    if is_over is not None and is_over():
+        raise TimeoutError("the time is over before the row was tried in all scopes")
 
 
 def _announced(scopes: Iterable[NamedScope], say: Callable[[str], None]) -> Iterator[NamedScope]:
@@ -181,8 +189,7 @@ def _spoken(
 ) -> str:
     """Return a property that a changed row breaks in one of these scopes; "" if none."""
     for named in scopes:
-        if is_over is not None and is_over():
-            raise TimeoutError("the time is over before the row was tried in all scopes")
+        _in_time(is_over)
         if rule.id not in used_rules(revision, named, _most(named), is_over):
             continue
         try:
@@ -234,8 +241,8 @@ def _broken_by(
             is_over=is_over,
         ).violations
     name = next((name for name in names if name not in broken), "")
-    if not name and is_over is not None and is_over():
-        raise TimeoutError(f"the time is over before the row was tried in {named.name}")
+    if not name:
+        _in_time(is_over)
     return name
 
 
