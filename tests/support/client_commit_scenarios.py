@@ -97,6 +97,16 @@ def a_commit_meets_what_passes(conduct: Conduct) -> None:
         assert len(joins(sim, "a")) == 1
 
 
+@scenario("CLIENT-JOIN-ERROR-HIDDEN")
+def a_commit_tells_nobody_what_passes(conduct: Conduct) -> None:
+    sim = simulation(nth("OffsetCommit", refused(Error.COORDINATOR_LOAD_IN_PROGRESS), 1, 2))
+    _reader(sim, conduct)
+    sim.give("a", Commit("a"))
+    sim.run_for(5000)
+    errors = {row.error for row in seen(sim, "a", Committed)}
+    assert errors == {Error.NONE.name}
+
+
 def _reader(sim: Simulation, conduct: Conduct) -> None:
     """Start a member that has read records, and seldom sends heartbeats."""
     more: dict[str, Any] = {"auto_commit_ms": None, "heartbeat_interval_ms": _SELDOM_MS}

@@ -427,6 +427,15 @@ def a_join_is_answered_to_nobody(conduct: Conduct) -> None:
         shared(sim, "a")
 
 
+@scenario("CLIENT-JOIN-LOST-ANSWER")
+def a_dynamic_join_is_answered_to_nobody(conduct: Conduct) -> None:
+    for number in (1, 2):
+        sim = simulation(nth("JoinGroup", Interference(Fault.LOSE_ANSWER), number))
+        sim.start("a", settings(None, conduct))
+        sim.run_for(2 * POLL_MS + 10_000)
+        shared(sim, "a")
+
+
 @scenario("CLIENT-JOIN-UNKNOWN-MEMBER", "CLIENT-JOIN-UNKNOWN-EMPTY", *_COMES_BACK)
 def an_administrator_removes_a_member(conduct: Conduct) -> None:
     sim = simulation()
