@@ -91,6 +91,7 @@ _SAFETY = {
         "no-timer-takes-who-has-synced",
         "no-timer-of-the-gone",
         "session-is-of-somebody",
+        "a-group-with-members-stays",
     ),
     _LOST_SEAT: ("only-the-named-go", "dynamic-spares-static", "static-spares-dynamic"),
     _UNANSWERED: (
@@ -106,7 +107,11 @@ _SAFETY = {
         "every-request-is-answered",
         "every-group-settles",
     ),
-    _OFFSETS: ("a-refused-commit-stores-nothing", "an-accepted-commit-is-read"),
+    _OFFSETS: (
+        "a-refused-commit-stores-nothing",
+        "an-accepted-commit-is-read",
+        "offsets-that-are-read-stay",
+    ),
     _NEXT_COORDINATOR: (
         "failover-finds-what-was-stored",
         "absent-knows-nothing",
@@ -149,7 +154,7 @@ _PROMISE = {
         "a-commit-keeps-alive",
         "a-group-keeps-its-size",
     ),
-    _OPERATORS: ("operators-see-the-group", "never-dead"),
+    _OPERATORS: ("operators-see-the-group", "never-dead", "a-deletion-is-done-or-refused"),
     _BOOKS: ("new-member-waits", "sync-timer-has-a-debtor"),
 }
 _COST = {

@@ -10,6 +10,7 @@ from __future__ import annotations
 from functools import partial
 
 from fencepost.model.classic.rules import rule_sources as src
+from fencepost.properties.claims import deletion_checks as deletions
 from fencepost.properties.claims import step_checks as checks
 from fencepost.properties.claims import wait_checks as waits
 from fencepost.properties.claims.function_property import run_property
@@ -217,6 +218,32 @@ OF_OPERATORS = (
         waits.looks,
     ),
 )
+OF_DELETIONS = (
+    _property(
+        "a-group-with-members-stays",
+        "DeleteGroups removes no group that has members, static ones that are away among them.",
+        src.KAFKA_DELETING,
+        "DeleteGroups of groups with members",
+        deletions.members_stay,
+        deletions.deletes_members,
+    ),
+    _property(
+        "offsets-that-are-read-stay",
+        "OffsetDelete removes no offset of a topic that a member of the generation reads.",
+        src.KAFKA_OFFSET_DELETE,
+        "OffsetDelete of stored offsets, in CompletingRebalance and Stable",
+        deletions.read_offsets_stay,
+        deletions.deletes_read_offsets,
+    ),
+    _property(
+        "a-deletion-is-done-or-refused",
+        "A group or an offset whose deletion is told NONE is gone; one that is refused is there.",
+        f"{src.KAFKA_DELETING}; {src.KAFKA_OFFSET_DELETE}",
+        "DeleteGroups and OffsetDelete",
+        deletions.deletion_is_done,
+        deletions.deletes,
+    ),
+)
 OF_THOSE_WHO_GO = (
     _property(
         "who-must-stop-is-told",
@@ -270,6 +297,7 @@ ANSWER_PROPERTIES = (
     *OF_WAITS,
     *OF_LEAVES,
     *OF_OPERATORS,
+    *OF_DELETIONS,
     *OF_THOSE_WHO_GO,
     *OF_ASSIGNMENTS,
 )

@@ -323,11 +323,13 @@ _NOTHING_CHANGES = all_of(
     for_all(X, iff(PARKED.then(X), PARKED.now(X))),
     *(implies(is_now(STATE, state), is_then(STATE, state)) for state in GroupState),
     GENERATION_STAYS,
+    any_of(is_now(STATE, GroupState.EMPTY), implies(OFFSETS.then(), OFFSETS.now())),
 )
 ZOMBIE_CHANGES_NOTHING = step_property(
     "zombie-changes-nothing",
     "A request with an instance and a member id that is not its holder's leaves members, pending "
-    "ids, the map, the leader, parked joins, state and generation as they are.",
+    "ids, the map, the leader, parked joins, state and generation as they are, and stores no "
+    "offsets where somebody is a member.",
     implies(_ZOMBIE, _NOTHING_CHANGES),
     all_of(_ZOMBIE, MAPPED),
     src.KIP_JOIN,

@@ -40,6 +40,9 @@ ActKind = Literal[
     "assign",
     "batch",
     "save",
+    "transact",
+    "delete",
+    "erase",
     "fetch",
     "describe",
     "list",
@@ -341,6 +344,15 @@ CHECK_SCOPES: tuple[NamedScope, ...] = (
         "somebody removes one of two static members, and the other one stays",
         Scope(clients=2, instances=2, members=2, acts=("join", "sync", "heartbeat", "remove")),
     ),
+    NamedScope(
+        "transactions",
+        "two processes of one instance commit in transactions, and an operator deletes",
+        Scope(
+            clients=2,
+            members=2,
+            acts=("join", "sync", "transact", "leave", "restart", "delete", "erase"),
+        ),
+    ),
 )
 """Scopes in which properties are checked (`fencepost check --question`)."""
 
@@ -561,6 +573,16 @@ RARE_SCOPES: tuple[NamedScope, ...] = (
             old=2,
             members=2,
             acts=("join", "sync", "heartbeat", "commit", "tick"),
+        ),
+    ),
+    NamedScope(
+        "two who transact",
+        "a static and a dynamic member that commit in transactions",
+        Scope(
+            clients=2,
+            dynamic=1,
+            members=2,
+            acts=("join", "sync", "heartbeat", "transact", "tick"),
         ),
     ),
     NamedScope(

@@ -33,6 +33,9 @@ from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import (
     CommitPartition,
     CommitTopic,
+    DeletablePartition,
+    DeletableTopic,
+    DeleteGroupsRequest,
     DescribeGroupsRequest,
     FetchTopic,
     HeartbeatRequest,
@@ -43,10 +46,14 @@ from fencepost.model.messages.messages import (
     LeavingMember,
     ListGroupsRequest,
     OffsetCommitRequest,
+    OffsetDeleteRequest,
     OffsetFetchRequest,
     SyncAssignment,
     SyncGroupRequest,
     SyncGroupResponse,
+    TxnCommitPartition,
+    TxnCommitTopic,
+    TxnOffsetCommitRequest,
 )
 from fencepost.model.messages.shapes import Message
 
@@ -60,7 +67,7 @@ CUT_OFFS = frozenset({"restart", "drop"})
 """Acts by which a client is cut off; the coordinator sees nothing of them."""
 
 _INSTANCE_SINCE = {"JoinGroup": 5, "SyncGroup": 3, "Heartbeat": 3, "LeaveGroup": 3}
-_INSTANCE_SINCE["OffsetCommit"] = 7
+_INSTANCE_SINCE |= {"OffsetCommit": 7, "TxnOffsetCommit": 3}
 
 OFFERS = (
     (JoinProtocol(name="range", metadata=b"a"),),
@@ -279,7 +286,7 @@ class OddAct:
 
     def can(self, seat: Seat, client: Client) -> bool:
         """Return True if a client that waits for nothing can do it."""
-        if self.since is not None and seat.versions[self.since[0]] < self.since[1]:
+        if self.since is not None and seat.versions.get(self.since[0], -1) < self.since[1]:
             return False
         return not self.member or (bool(client.member_id) and client.generation >= 0)
 
@@ -323,6 +330,25 @@ def _save(seat: Seat, _: Client) -> Ask:
     topics = (CommitTopic(name="t", partitions=(partition,)),)
     message = OffsetCommitRequest(group_id=GROUP, generation_id=-1, member_id="", topics=topics)
     return Ask("OffsetCommit", version, message)
+
+
+def _transact(seat: Seat, client: Client) -> Ask:
+    partition = TxnCommitPartition(partition_index=0, committed_offset=3)
+    topics = (TxnCommitTopic(name="t", partitions=(partition,)),)
+    who = _member(seat, client, "TxnOffsetCommit")
+    message = TxnOffsetCommitRequest(**who, transactional_id=seat.name, topics=topics)
+    return Ask("TxnOffsetCommit", seat.versions["TxnOffsetCommit"], message)
+
+
+def _delete(seat: Seat, _: Client) -> Ask:
+    message = DeleteGroupsRequest(groups_names=(GROUP,))
+    return Ask("DeleteGroups", seat.versions["DeleteGroups"], message)
+
+
+def _erase(seat: Seat, _: Client) -> Ask:
+    topics = (DeletableTopic(name="t", partitions=(DeletablePartition(partition_index=0),)),)
+    message = OffsetDeleteRequest(group_id=GROUP, topics=topics)
+    return Ask("OffsetDelete", seat.versions["OffsetDelete"], message)
 
 
 def _fetch(seat: Seat, _: Client) -> Ask:
@@ -378,6 +404,15 @@ ODD_ACTS: Mapping[str, OddAct] = {
     "assign": OddAct("SyncGroup that assigns everything to its sender, who may not lead", _assign),
     "batch": OddAct("LeaveGroup of a stranger and of itself", _batch, since=("LeaveGroup", 3)),
     "save": OddAct("OffsetCommit of an operator, without member and generation", _save, False),
+    "transact": OddAct(
+        "TxnOffsetCommit, in a transaction of its own",
+        _transact,
+        since=("TxnOffsetCommit", _INSTANCE_SINCE["TxnOffsetCommit"]),
+    ),
+    "delete": OddAct(
+        "DeleteGroups of an operator", _delete, member=False, since=("DeleteGroups", 0)
+    ),
+    "erase": OddAct("OffsetDelete of an operator", _erase, member=False, since=("OffsetDelete", 0)),
     "fetch": OddAct("OffsetFetch of an operator", _fetch, member=False),
     "describe": OddAct("DescribeGroups", _describe, member=False),
     "list": OddAct("ListGroups", _list, member=False),

@@ -35,6 +35,15 @@ def test_what_is_known_is_of_rules_and_properties_that_there_are() -> None:
     assert known_rows()["kafka-4"].keys() <= RULES.keys()
 
 
+def test_each_row_that_refuses_was_tried() -> None:
+    refusing = {
+        rule.id
+        for _, rule in own_rules(KAFKA_4)
+        if rule.answer not in {None, Error.NONE} and not rule.effect
+    }
+    assert refusing <= known_rows()["kafka-4"].keys()
+
+
 def test_a_row_may_do_less_in_these_ways() -> None:
     fenced = dict(changed_rows(HEARTBEATS, RULES["HEARTBEAT-INSTANCE-FENCED"]))
     assert {words: rule.answer for words, rule in fenced.items()} == {"answered NONE": Error.NONE}
@@ -46,6 +55,9 @@ def test_a_row_may_do_less_in_these_ways() -> None:
     ]
     waits = KAFKA_4.tables["session timeout"]
     assert not dict(changed_rows(waits, RULES["SESSION-WAITING"]))
+    granted = RULES["HEARTBEAT-INSTANCE-FENCED"].but(answer=Error.NONE, because="ours")
+    refused = dict(changed_rows(HEARTBEATS, granted))
+    assert {rule.answer for rule in refused.values()} == {Error.UNKNOWN_SERVER_ERROR}
 
 
 @pytest.mark.slow
