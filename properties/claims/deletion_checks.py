@@ -77,10 +77,10 @@ def deletion_is_done(view: StepView) -> str | None:
             if row.error_code == _NONE
         }
         for offset in _named(view.before, message):
-            there = any(_place(one) == _place(offset) for one in _offsets(view.after))
+            there = _place(offset) in set(map(_place, _offsets(view.after)))
             if there is (_place(offset) in gone):
-                told = "told NONE, and it is there" if there else "refused, and it is gone"
-                return f"the deletion of the offset of {offset.topic} was {told}"
+                ending = "told NONE, and it is there" if there else "refused, and it is gone"
+                return f"the deletion of the offset of {offset.topic} was {ending}"
     return None
 
 
