@@ -7,6 +7,7 @@ and rarely more than a few ms after, give or take `CLOCK_MS`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -45,6 +46,13 @@ MEMBER_APIS = (JOIN, SYNC, HEARTBEAT, COMMIT)
 
 FIRST_WITH_INSTANCE = {JOIN: 5, SYNC: 3, HEARTBEAT: 3, COMMIT: 7}
 """The first version of each that has room for one."""
+
+FIRST_WITH_ERROR = {
+    ("Fetch", "KAFKA_STORAGE_ERROR"): 6,
+    ("OffsetFetch", "UNSTABLE_OFFSET_COMMIT"): 7,
+}
+"""The first version of each that may be answered the error: older ones get another error, or can't
+ask for stable offsets.  Source: Kafka's FetchRequest and OffsetFetchRequest, and KIP-447."""
 
 COOPERATIVE = "cooperative"
 
@@ -290,6 +298,29 @@ class Evidence:
             if call.fault or not beats or not all(map(names_no_instance, beats)):
                 yield run, call
 
+    def unanswerable(self, until: float = math.inf) -> Call | None:
+        """Return the first call with a provoked error that no broker answers in its version.
+
+        `until`: only of answers before this time.
+        """
+        for call in self.calls:
+            first = FIRST_WITH_ERROR.get((call.api, call.error_name), 0)
+            if call.fault and call.version < first and call.end_ms <= until:
+                return call
+        return None
+
+    def too_old(self, until: float = math.inf) -> Call | None:
+        """Return the first call of a version that the broker no longer has: it gets no answer.
+
+        `until`: only before this time.
+        """
+        for call in self.calls:
+            if call.answered_ms is None and call.at_ms <= until:
+                known = self.advertised(call.api, call.at_ms)
+                if known is not None and call.version < known[0]:
+                    return call
+        return None
+
     # Events of users, and actions.
 
     def events_of(self, run: ConsumerRun, *kinds: type, since: float = 0.0) -> Sequence[UserEvent]:
@@ -374,6 +405,10 @@ class Evidence:
     def actions_of(self, name: str, run: ConsumerRun | None = None) -> Sequence[Action]:
         """List the actions of this name, on a run or on any."""
         return [a for a in self.actions if a.name == name and (run is None or a.run == run.id)]
+
+    def failed_start(self, run: ConsumerRun) -> Action | None:
+        """Return the start of a run if its library refused it: then there is no consumer."""
+        return next((act for act in self.actions_of("start", run) if act.is_refused_call), None)
 
     def actions_on_runs(self, *names: str) -> Iterator[tuple[ConsumerRun, Action]]:
         """Yield the actions of these names on consumers, each with its run."""

@@ -150,16 +150,30 @@ def _reads_assignment(evidence: Evidence) -> Iterator[Verdict]:
             until = evidence.later(sync.end_ms, _WITHIN_MS)
             if until > evidence.ended_ms or run.is_over(until):
                 continue
-            if evidence.first_after(run, sync.end_ms, JOIN, until=until) is not None:
+            join = evidence.first_after(run, sync.end_ms, JOIN, until=until)
+            if join is not None and not _is_uncalled_for(evidence, run, sync, join):
                 continue
-            version = version_of(answer.assignment)
+            again = evidence.first_after(run, sync.end_ms, JOIN, LEAVE, until=until)
+            version, seconds = version_of(answer.assignment), f"{_WITHIN_MS / 1000:g} s"
+            instead = f"within {seconds}" if again is None else f"before it sent {again.api}"
             yield violated(
                 f"reads nothing of an assignment of version {version}",
                 f"{run.name} was assigned {len(own)} partitions in an assignment of version "
-                f"{version}, and no record of them reached its user within {_WITHIN_MS / 1000:g} s",
+                f"{version}, and no record of them reached its user {instead}",
                 sync.end_ms,
-                waited=(sync.end_ms, until),
+                waited=(sync.end_ms, until) if again is None else None,
             )
+
+
+def _is_uncalled_for(evidence: Evidence, run: ConsumerRun, sync: Call, join: Call) -> bool:
+    """Tell if a member joined again by itself: then its new generation is no excuse.
+
+    A cooperative member joins again to give partitions up; others do so for an error or a user.
+    """
+    errors = [c for c in evidence.of(run) if sync.end_ms < c.end_ms <= join.at_ms and c.error]
+    acts = [a for a in evidence.actions if a.run == run.id and a.began_ms >= sync.end_ms]
+    asked = any(act.began_ms <= join.at_ms for act in acts)
+    return not (run.is_cooperative or errors or asked)
 
 
 def _is_own(sync: Call) -> bool:
@@ -178,6 +192,8 @@ def _no_neighbour(evidence: Evidence) -> Verdict:
     }
     if names and names.isdisjoint(ASSIGNORS):
         return unsupported(f"no other client has its assignor {' or '.join(sorted(names))}")
+    if evidence.actions_of("guest"):
+        return unknown("it was in no generation with the other client for long enough")
     return unknown("no other client was in a group with it")
 
 

@@ -19,11 +19,18 @@ from fencepost.model.messages.messages import (
     OffsetCommitResponse,
 )
 from fencepost.model.table.table import Level
-from fencepost.properties.requirements.driver_messages import Assigned, Partition
+from fencepost.properties.requirements.driver_messages import (
+    Assigned,
+    Ended,
+    Lost,
+    Partition,
+    Revoked,
+)
 from fencepost.properties.requirements.evidence import (
     CLOCK_MS,
     COMMIT,
     JOIN,
+    LEAVE,
     MEMBER_APIS,
     PAUSE,
     RESUME,
@@ -84,7 +91,12 @@ def _deliveries(evidence: Evidence) -> Mapping[Partition, Sequence[_Delivery]]:
 
 
 def _duty_ends(evidence: Evidence, run: ConsumerRun) -> float:
-    """Return when a run needn't read any more: it ends, is fenced, gave up or unsubscribed."""
+    """Return when a run needn't read any more: it ends, is fenced, gave up or unsubscribed.
+
+    A run whose start failed never needs to.
+    """
+    if (start := evidence.failed_start(run)) is not None:
+        return start.began_ms
     ends = [evidence.ended_ms if run.ended_ms is None else run.ended_ms]
     ends += [c.end_ms for c in evidence.of(run) if c.is_answered(Code.FENCED_INSTANCE_ID)]
     ends += [at_ms for at_ms, error in evidence.errors_of(run) if error.fatal]
@@ -277,19 +289,37 @@ def _held(evidence: Evidence, run: ConsumerRun) -> dict[Partition, list[Span]]:
     return held
 
 
+def _answered(evidence: Evidence, run: ConsumerRun) -> dict[Partition, list[Span]]:
+    """Collect the times from the answer to a sync until the user is told of its partitions.
+
+    They are the member's by then, and a library may fetch first and tell its user afterwards.  Such
+    a time ends with the next event about partitions, and with the next join.
+    """
+    answered: dict[Partition, list[Span]] = {}
+    for sync in evidence.syncs_of(run):
+        ends = [evidence.ended_ms if run.ended_ms is None else run.ended_ms]
+        ends += [call.at_ms for call in evidence.of(run, JOIN, LEAVE, since=sync.at_ms)[:1]]
+        kinds = Assigned, Revoked, Lost, Ended
+        ends += [event.at_ms for event in evidence.events_of(run, *kinds, since=sync.end_ms)[:1]]
+        for partition in sync.assigned:
+            answered.setdefault(partition, []).append((sync.end_ms, min(ends)))
+    return answered
+
+
 def _reads_nothing_else(evidence: Evidence) -> Iterator[Verdict]:
     for run in evidence.runs:
-        held = _held(evidence, run)
+        held, answered = _held(evidence, run), _answered(evidence, run)
         for at_ms, records in evidence.records_of(run):
             topic, number = records.partition
-            spans = [span for span in held.get(records.partition, ()) if span[0] <= at_ms]
-            spans += [s for s in held.get(records.partition, ()) if 0 < s[0] - at_ms < _ORDER_MS]
+            own = [*held.get(records.partition, ()), *answered.get(records.partition, ())]
+            spans = sorted(span for span in own if span[0] - at_ms < _ORDER_MS)
             if any(at_ms <= evidence.later(until, _GRACE_MS) for _, until in spans):
                 yield HOLDS
                 continue
             detail = "that it was not assigned"
             if spans:
-                detail = f"{(at_ms - spans[-1][1]) / 1000:.1f} s after it had given it up"
+                over = max(until for _, until in spans)
+                detail = f"{(at_ms - over) / 1000:.1f} s after it had given it up"
             yield violated(
                 "records of a partition that it doesn't have",
                 f"the user of {run.name} was given records of {topic}-{number}, from offset "
@@ -353,7 +383,10 @@ def _goes_on(
         tenure = _tenure_key(evidence, run, partition, sync, at_ms)
         committed = _committed(evidence, partition, sync.at_ms)
         goes_on = before is not None and max(position, committed + 1) <= delivery.first
-        if tenure != before and goes_on and _may_be_older(evidence, delivery, sync):
+        is_next = before is not None and delivery.first == position
+        is_older = goes_on and _may_be_older(evidence, delivery, sync)
+        is_older = is_older or (is_next and _is_on_its_way(evidence, partition, delivery))
+        if tenure != before and is_older:
             position = delivery.end
             continue
         if committed or tenure == before:
@@ -382,6 +415,15 @@ def _may_be_older(evidence: Evidence, delivery: _Delivery, sync: Call) -> bool:
     """Tell if records may belong to the generation before: their user isn't told when it ends."""
     since = evidence.later(sync.end_ms, _GRACE_MS)
     return not evidence.tells_partitions and delivery.at_ms <= since
+
+
+def _is_on_its_way(evidence: Evidence, partition: Partition, delivery: _Delivery) -> bool:
+    """Tell if a user could have been given records before it was told to give them up."""
+    return any(
+        event.at_ms <= delivery.at_ms <= evidence.later(event.at_ms, _GRACE_MS)
+        for event in evidence.events_of(delivery.run, Revoked, Lost)
+        if isinstance(event.event, Revoked | Lost) and partition in event.event.partitions
+    )
 
 
 def _tenure_key(
@@ -571,8 +613,8 @@ REQUIREMENTS = (
         "another member reads that.",
         "KIP-429, onPartitionsRevoked",
         provoked="records are appended to each partition while partitions go to other members",
-        judged="each record comes while its partition is assigned to the user, or half a second "
-        "later, since it may have been on its way",
+        judged="each record comes while its partition is assigned, by the answer to SyncGroup or "
+        "as the user is told, or half a second later, since it may have been on its way",
         judge=_reads_nothing_else,
         unseen="nobody read a record",
     ),
@@ -598,7 +640,8 @@ REQUIREMENTS = (
         judged="the offsets that a user was given are not below those in the OffsetCommits that "
         "were accepted before its last SyncGroup, nor below those that it was given since; an "
         "eager member may begin at the committed position in each generation, whether its user is "
-        "told of the rebalance or not",
+        "told of the rebalance or not; records that go on where the last ones before a revocation "
+        "ended may come half a second after it",
         judge=_reads_nothing_again,
         unseen="nobody read on where something was committed or read before",
     ),

@@ -6,7 +6,7 @@ need hear of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from fencepost.model.messages.errors import MOVING
 from fencepost.model.messages.errors import Error as Code
@@ -18,6 +18,7 @@ from fencepost.properties.requirements.evidence import (
     HEARTBEAT,
     JOIN,
     SYNC,
+    Call,
     Evidence,
 )
 from fencepost.properties.requirements.requirement import HOLDS, Requirement, Verdict, violated
@@ -49,12 +50,19 @@ def _error_hidden(evidence: Evidence) -> Iterator[Verdict]:
         yield HOLDS
         for at_ms, error in evidence.errors_of(run, calls[0].end_ms - CLOCK_MS):
             if error.code.upper() in _OWN and _concerns(error) and not run.is_over(at_ms):
+                cause = _cause(calls, at_ms, _OWN[error.code.upper()])
                 yield violated(
                     f"told {error.code} in {error.where}",
-                    f"{run.name} was answered {calls[0].error_name} in {calls[0].api}, and its "
+                    f"{run.name} was answered {cause.error_name} in {cause.api}, and its "
                     f"user was told {error.code} in {error.where}: {error.message}",
                     at_ms,
                 )
+
+
+def _cause(calls: Sequence[Call], at_ms: float, code: Code) -> Call:
+    """Return the last call before an error that was answered its code, or the last call at all."""
+    before = [call for call in calls if call.end_ms <= at_ms + CLOCK_MS]
+    return next((c for c in reversed(before) if c.is_answered(code)), before[-1])
 
 
 def _concerns(error: Error) -> bool:

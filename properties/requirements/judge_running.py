@@ -243,6 +243,13 @@ def _rebalance_timeout(evidence: Evidence) -> Iterator[Verdict]:
                 )
 
 
+def _no_rebalance_timeout(evidence: Evidence) -> Verdict:
+    """Make the verdict where no JoinGroup had room for a rebalance timeout."""
+    if any(evidence.of(run, JOIN) for run in evidence.runs):
+        return unsupported("it joins with JoinGroup v0, without a rebalance timeout")
+    return unknown("nobody joined")
+
+
 def _pauses(evidence: Evidence) -> Iterator[tuple[ConsumerRun, float, float]]:
     """Yield each time in which a user did not poll, with its begin and end."""
     for run, stop in evidence.actions_on_runs(_STOP):
@@ -480,7 +487,7 @@ REQUIREMENTS = (
         provoked="a member joins with a poll interval of its own",
         judged="the rebalance timeout of each JoinGroup",
         judge=_rebalance_timeout,
-        unseen="nobody joined",
+        unseen=_no_rebalance_timeout,
     ),
     Requirement(
         "CLIENT-SESSION-HEARTBEATS",

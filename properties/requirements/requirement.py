@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -73,18 +74,49 @@ def unsupported(sentence: str) -> Verdict:
 def weighed(verdict: Verdict, evidence: Evidence) -> Verdict:
     """Return the verdict; unknown where it rests on a wait while the machine was slow.
 
-    A run that broke off shows nothing but violations.
+    A run that broke off shows nothing but violations.  Nothing is held against a library that
+    rests on an answer that no broker gives to a request of its version: it is UNSUPPORTED.
     """
     if verdict.outcome is Outcome.FAIL and verdict.waited is not None:
         worst = evidence.worst_stall_ms(*verdict.waited)
         if worst > _SLOW_MS:
             text = f"{verdict.sentence}; but the control client had to wait {worst:.0f} ms then"
             return replace(verdict, outcome=Outcome.UNKNOWN, sentence=text, observed="")
+    is_undecided = verdict.outcome is Outcome.UNKNOWN or (
+        bool(evidence.broken) and verdict.outcome is Outcome.PASS
+    )
+    if is_undecided or verdict.outcome is Outcome.FAIL:
+        until = math.inf if verdict.at_ms is None or is_undecided else verdict.at_ms
+        if why := _not_its_fault(evidence, until):
+            return unsupported(why)
     if verdict.outcome is Outcome.UNKNOWN and evidence.unsupported:
         return unsupported(evidence.unsupported)
-    if evidence.broken and verdict.outcome in {Outcome.PASS, Outcome.UNKNOWN}:
-        return unknown(evidence.broken)
+    if is_undecided:
+        return unknown(f"{evidence.broken or verdict.sentence}{_failed_starts(evidence)}")
     return verdict
+
+
+def _not_its_fault(evidence: Evidence, until: float) -> str:
+    """Say which answer before a time the library can't be blamed for, or which it didn't get."""
+    if call := evidence.unanswerable(until):
+        return f"{call.error_name} can't reach it: it sends {call.api} v{call.version}"
+    if call := evidence.too_old(until):
+        low, high = evidence.advertised(call.api, call.at_ms) or (0, 0)
+        return (
+            f"it sent {call.api} v{call.version}, which the broker lacks ({low} to {high}); run it "
+            "with --broker kafka:3.8.1"
+        )
+    return ""
+
+
+def _failed_starts(evidence: Evidence) -> str:
+    """Say which starts the library refused, as the end of a sentence."""
+    rows = ((run, evidence.failed_start(run)) for run in evidence.runs)
+    return "".join(
+        f"; the start of {run.name} failed with {act.outcome}: {act.message}"
+        for run, act in rows
+        if act is not None
+    )
 
 
 def with_instance(instance: str | None) -> str:

@@ -5,6 +5,7 @@ from support.client_story import (
     TOPIC,
     action,
     assigned,
+    call,
     evidence,
     heartbeat,
     join,
@@ -28,7 +29,7 @@ from fencepost.conformance.cases.clients.scenario import (
     Settled,
     missing,
 )
-from fencepost.conformance.clients.scenario_run import is_met
+from fencepost.conformance.clients.scenario_run import is_met, patience_ms
 from fencepost.model.messages.errors import Error as Code
 
 A = run()
@@ -111,3 +112,33 @@ def test_calls_and_records_count_from_the_act_before_on() -> None:
 )
 def test_a_wait_in_vain_is_a_sentence(condition: AnyCondition, words: str) -> None:
     assert missing(condition) == words
+
+
+CONDITIONS = [Settled(("a",)), Assigned("a"), Calls("a", "JoinGroup"), Read("a"), Parked("a", "X")]
+
+
+@pytest.mark.parametrize("condition", CONDITIONS, ids=str)
+def test_nobody_waits_for_a_consumer_whose_start_failed(condition: AnyCondition) -> None:
+    refused = evidence(A, action("start", A, 10, outcome="COORDINATOR_NOT_AVAILABLE"))
+    assert patience_ms(condition, refused, 15_000) == 0
+    assert patience_ms(condition, evidence(A, action("start", A, 10)), 15_000) == 15_000
+    assert patience_ms(Passed(500), refused, 1500) == 1500
+
+
+def test_the_others_are_waited_for_where_one_start_failed() -> None:
+    failed = action("start", B, 10, outcome="COORDINATOR_NOT_AVAILABLE")
+    reads = evidence(B, failed, ASSIGNED, read(A, 90))
+    assert is_met(CaughtUp(("a", "b")), reads, 0, 0)
+    assert not is_met(CaughtUp(("a", "b")), evidence(B, failed, ASSIGNED), 0, 0)
+    assert patience_ms(CaughtUp(("a", "b")), reads, 12_000) == 12_000
+    assert patience_ms(Settled(("a", "b")), reads, 12_000) == 0
+
+
+def test_who_asks_in_versions_that_are_gone_is_not_waited_for_long() -> None:
+    versions = ((0.0, {"ListOffsets": (1, 11)}),)
+    pieces = [A, call(A, "ListOffsets", 10, None, None, 0)]
+    old = evidence(pieces, versions=versions)
+    assert patience_ms(CaughtUp(("a",)), old, 12_000) == 1000
+    assert patience_ms(Settled(("a",)), old, 15_000) == 1000
+    assert patience_ms(Calls("a", "JoinGroup"), old, 15_000) == 15_000
+    assert patience_ms(CaughtUp(("a",)), evidence(pieces), 12_000) == 12_000

@@ -3,10 +3,13 @@ from __future__ import annotations
 from hypothesis import given, settings
 from support.client_story import (
     TOPIC,
+    action,
     assert_told_apart,
     assigned,
     evidence,
+    heartbeat,
     join,
+    leave,
     read,
     run,
     settled,
@@ -14,6 +17,7 @@ from support.client_story import (
 )
 from support.member_bytes import STRANGE
 
+from fencepost.model.messages.errors import Error as Code
 from fencepost.model.messages.subscription import (
     Subscription,
     TopicPartition,
@@ -90,9 +94,37 @@ def test_a_member_reads_what_another_client_assigned() -> None:
     wrong = evidence(A, followed, assigned(A, 2))
     assert_told_apart(name, right, wrong, "assignment of version 9")
     assert judge(name, evidence(A, followed, end=900)).outcome is Outcome.UNKNOWN
-    assert judge(name, evidence(A, followed, join(A, 50))).outcome is Outcome.UNKNOWN
+    called = heartbeat(A, 40, error=Code.REBALANCE_IN_PROGRESS)
+    assert judge(name, evidence(A, followed, called, join(A, 50))).outcome is Outcome.UNKNOWN
+    asked = action("subscribe", A, 40)
+    assert judge(name, evidence(A, followed, asked, join(A, 50))).outcome is Outcome.UNKNOWN
+    cooperative = run(assignor="cooperative-sticky")
+    gives_up = sync(cooperative, 1, assignment=later)
+    joins = join(cooperative, 50)
+    assert judge(name, evidence(cooperative, gives_up, joins)).outcome is Outcome.UNKNOWN
     own = sync(A, 1, gives_bytes=[("m1", later)], assignment=later)
     assert judge(name, evidence(A, own)).outcome is Outcome.UNKNOWN
+
+
+def test_who_leaves_because_of_an_assignment_and_joins_again_has_not_read_it() -> None:
+    name = "CLIENT-BYTES-READS-ASSIGNMENT"
+    later = encode_assignment([TopicPartition(TOPIC, 0)], 9)
+    turns = [
+        [sync(A, at, assignment=later), leave(A, at + 5), join(A, at + 300)]
+        for at in range(1, 9000, 500)
+    ]
+    verdict = judge(name, evidence(A, *turns))
+    assert verdict.observed == "reads nothing of an assignment of version 9"
+    assert "before it sent LeaveGroup" in verdict.sentence
+    reads_later = evidence(A, *turns, read(A, 9500))
+    assert judge(name, reads_later).outcome is Outcome.PASS
+
+
+def test_a_verdict_says_that_another_client_was_in_the_group() -> None:
+    guest = evidence(A, action("guest"), end=900)
+    name = "CLIENT-BYTES-READS-ASSIGNMENT"
+    assert "no generation with the other client" in judge(name, guest).sentence
+    assert judge(name, evidence(A)).sentence == "no other client was in a group with it"
 
 
 @settings(max_examples=150)

@@ -9,6 +9,7 @@ from support.client_story import (
     action,
     assert_told_apart,
     assigned,
+    call,
     commit,
     ended,
     evidence,
@@ -138,6 +139,94 @@ def test_what_a_library_doesn_t_report_is_taken_from_its_syncs() -> None:
     silent = [A, join(A, 10), sync(A, 20, gets=(0,)), reads(A, 60, 0, 0)]
     assert judge(NOTHING_ELSE, evidence(silent)).outcome is Outcome.PASS
     assert judge(NOTHING_ELSE, evidence(silent, reads(A, 60, 1, 0))).outcome is Outcome.FAIL
+
+
+def test_a_record_may_come_between_the_sync_and_its_callback() -> None:
+    """sarama-cluster fetches what SyncGroup gave it, and tells its user afterwards."""
+    begun = [A, join(A, 10), sync(A, 20, gets=(0,))]
+    late = [*begun, assigned(A, 900, 0)]
+    right = evidence(late, reads(A, 60, 0, 0))
+    assert judge(NOTHING_ELSE, right).outcome is Outcome.PASS
+    wrong = evidence(late, reads(A, 60, 1, 0))
+    assert_told_apart(NOTHING_ELSE, right, wrong, "doesn't have")
+    given_up = evidence(late, revoked(A, 1000, 0), reads(A, 2000, 0, 0))
+    assert_told_apart(NOTHING_ELSE, right, given_up, "doesn't have")
+    told_before = [*begun, assigned(A, 30, 0), revoked(A, 40, 0)]
+    joins = evidence(told_before, join(A, 50, "m1", generation=2), reads(A, 2000, 0, 0))
+    assert_told_apart(NOTHING_ELSE, right, joins, "doesn't have")
+    lost_before = evidence(begun, lost(A, 30, 0), reads(A, 2000, 0, 0), assigned(A, 3000, 0))
+    assert_told_apart(NOTHING_ELSE, right, lost_before, "doesn't have")
+
+
+def test_records_on_their_way_are_of_the_assignment_before() -> None:
+    """A worker of node-rdkafka hands over a batch after the callbacks of the next generation."""
+    begun = [*BEGUN, produced(500), revoked(A, 1000, 0, 1), *member(A, 1010, 0, 1, generation=2)]
+    on_its_way, anew = reads(A, 1090, 0, 2), reads(A, 1110, 0, 0, 4)
+    again = reads(A, 3000, 0, 2)
+    right = evidence(begun, on_its_way, anew, reads(A, 3000, 0, 4))
+    assert_told_apart(NOT_TWICE, right, evidence(begun, on_its_way, anew, again), "to give up")
+    too_late = evidence(begun, reads(A, 1600, 0, 2), reads(A, 1620, 0, 0, 4))
+    assert_told_apart(NOT_TWICE, right, too_late, "to give up")
+    elsewhere = evidence(begun, reads(A, 1090, 0, 3, 1), anew)
+    assert_told_apart(NOT_TWICE, right, elsewhere, "to give up")
+    others = [*BEGUN, produced(500), revoked(A, 1000, 1), *member(A, 1010, 0, 1, generation=2)]
+    assert_told_apart(NOT_TWICE, right, evidence(others, on_its_way, anew), "to give up")
+
+
+@pytest.mark.parametrize(
+    ("api", "code", "version"), [("OffsetFetch", 88, 6), ("Fetch", 56, 5)], ids=str
+)
+def test_what_no_broker_answers_in_that_version_is_not_held_against_it(
+    api: str, code: int, version: int
+) -> None:
+    def refused(of: int, **fields: str) -> Piece:
+        return call(A, api, 70, None, None, of, code=code, **fields)
+
+    wrong = [*BEGUN, *GOES_ON]
+    older = judge(ASSIGNED, evidence(wrong, refused(version, fault="error"), end=END))
+    assert older.outcome is Outcome.UNSUPPORTED
+    assert f"it sends {api} v{version}" in older.sentence
+    newer = evidence(wrong, refused(version + 1, fault="error"), end=END)
+    assert judge(ASSIGNED, newer).outcome is Outcome.FAIL
+    by_itself = evidence(wrong, refused(version), end=END)
+    assert judge(ASSIGNED, by_itself).outcome is Outcome.FAIL
+    before = evidence(A, reads(A, 60, 5, 0), refused(version, fault="error"))
+    assert judge(NOTHING_ELSE, before).outcome is Outcome.FAIL
+    nothing = evidence(A, refused(version, fault="error"))
+    assert judge(ASSIGNED, nothing).outcome is Outcome.UNSUPPORTED
+    whole = [*BEGUN, refused(version, fault="error")]
+    assert judge(ASSIGNED, evidence(whole)).outcome is Outcome.PASS
+    broken = judge(ASSIGNED, evidence(whole, broken="b read nothing"))
+    assert broken.outcome is Outcome.UNSUPPORTED
+
+
+def test_what_rests_on_a_version_that_is_gone_is_not_held_against_it() -> None:
+    versions = ((0.0, {"ListOffsets": (1, 11)}),)
+
+    def asked(version: int, **fields: int) -> Piece:
+        return call(A, "ListOffsets", 70, None, None, version, **fields)
+
+    wrong = [*BEGUN, *GOES_ON]
+    verdict = judge(ASSIGNED, evidence(wrong, asked(0), end=END, versions=versions))
+    assert verdict.outcome is Outcome.UNSUPPORTED
+    assert "it sent ListOffsets v0, which the broker lacks (1 to 11)" in verdict.sentence
+    assert "--broker kafka:3.8.1" in verdict.sentence
+    for other in (asked(1), asked(12), asked(0, code=0)):
+        assert judge(ASSIGNED, evidence(wrong, other, end=END, versions=versions)).observed
+    before = evidence(A, reads(A, 60, 5, 0), asked(0), versions=versions)
+    assert judge(NOTHING_ELSE, before).outcome is Outcome.FAIL
+
+
+def test_a_verdict_says_that_a_start_failed() -> None:
+    refused = action("start", A, 10, outcome="COORDINATOR_NOT_AVAILABLE", message="not yet")
+    verdict = judge(ASSIGNED, evidence(A, refused, end=END))
+    assert verdict.outcome is Outcome.UNKNOWN
+    why = "; the start of a failed with COORDINATOR_NOT_AVAILABLE: not yet"
+    assert verdict.sentence.endswith(why)
+    broken = judge(ASSIGNED, evidence(A, refused, end=END, broken="a sent no JoinGroup"))
+    assert broken.sentence == f"a sent no JoinGroup{why}"
+    started = evidence(A, action("start", A, 10), end=END)
+    assert "failed" not in judge(ASSIGNED, started).sentence
 
 
 def test_no_record_is_skipped() -> None:

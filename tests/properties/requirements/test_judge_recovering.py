@@ -48,3 +48,14 @@ def test_a_member_joins_again_at_the_coordinator_that_it_knows() -> None:
     two = evidence(A, REFUSED, moved, find(A, 510), join(A, 520))
     assert judge(name, two).outcome is Outcome.UNKNOWN
     assert judge(name, evidence(A, REFUSED)).outcome is Outcome.UNKNOWN
+
+
+def test_the_answer_is_named_that_the_user_was_told_of() -> None:
+    refused = [*settled(A, 1, 0, 1), heartbeat(A, 500, error=Code.REBALANCE_IN_PROGRESS)]
+    gone = join(A, 520, "m1", error=Code.UNKNOWN_MEMBER_ID)
+    later = heartbeat(A, 900, error=Code.UNKNOWN_MEMBER_ID)
+    event = told(A, 522, "UNKNOWN_MEMBER_ID", fatal=False)
+    verdict = judge("CLIENT-JOIN-ERROR-HIDDEN", evidence(A, refused, gone, event, later))
+    assert verdict.sentence.startswith("a was answered UNKNOWN_MEMBER_ID in JoinGroup, and")
+    other = judge("CLIENT-JOIN-ERROR-HIDDEN", evidence(A, refused, event))
+    assert other.sentence.startswith("a was answered REBALANCE_IN_PROGRESS in Heartbeat, and")

@@ -92,3 +92,12 @@ def test_what_is_right_holds_and_what_is_wrong_is_seen(
 @pytest.mark.parametrize("name", sorted({name for name, *_ in BY_OBLIGATION}))
 def test_nothing_is_said_where_nobody_paused(name: str) -> None:
     assert judge(name, evidence(LONG)).outcome is Outcome.UNKNOWN
+
+
+def test_who_joins_in_a_version_without_a_rebalance_timeout_has_none() -> None:
+    name = "CLIENT-SESSION-REBALANCE-TIMEOUT"
+    verdict = judge(name, evidence(LONG, join(LONG, 10, version=0)))
+    assert verdict.outcome is Outcome.UNSUPPORTED
+    assert "JoinGroup v0" in verdict.sentence
+    later = join(LONG, 20, version=1, rebalance=60_000)
+    assert judge(name, evidence(LONG, join(LONG, 10, version=0), later)).outcome is Outcome.FAIL
