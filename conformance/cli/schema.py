@@ -32,6 +32,8 @@ _DERIVED = {
     "server-log-audit-1": "fencepost.traces.audit.server_log_audit:SCHEMA.schema",
 }
 """The functions that derive schemas from types, by module and name there."""
+_MOST = 50
+"""More names than that are too many for a message."""
 _ENDING = ".schema.json"
 _FLOORS = ("fencepost.traces", "fencepost.conformance")
 
@@ -103,8 +105,9 @@ def definition_in(document: dict[str, Any], name: str) -> dict[str, Any]:
 def _named(name: str, known: Mapping[str, Any], kind: str) -> Any:
     if name in known:
         return known[name]
-    near = nearest(name, known) or list(known)[:12]
-    raise UnknownSchemaError(f"no {kind} is called {name!r}; there is {', '.join(near)}")
+    near = nearest(name, known)
+    names = dict.fromkeys([*near, *known] if len(known) <= _MOST else near or list(known)[:_MOST])
+    raise UnknownSchemaError(f"no {kind} is called {name!r}; there is {', '.join(names)}")
 
 
 def _by_version(schema: str) -> tuple[str, int]:

@@ -8,32 +8,23 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from typing import Any
 
 import msgspec
 from msgspec import structs
 
 from fencepost.conformance.cases.clients.scenario import (
-    Answered,
-    AnyCondition,
-    Assigned,
-    Calls,
     CaughtUp,
-    ErrorReported,
     InjectFaults,
-    Parked,
-    Passed,
-    Read,
     Scenario,
     ScenarioStep,
     ServedStep,
-    Settled,
     Until,
     client_id,
     missing,
     process_of,
 )
+from fencepost.conformance.clients.condition_checks import BEHIND_MS, is_met, patience_ms
 from fencepost.conformance.clients.driver import Driver, DriverError, DriverPool, Late, Reply
 from fencepost.conformance.clients.reference_driver import ReferenceConsumer
 from fencepost.conformance.clients.stage import Place
@@ -44,7 +35,6 @@ from fencepost.conformance.targets.tcp.security import parse_address
 from fencepost.conformance.wire.codec import API_KEYS
 from fencepost.model.assignors.assignors import ASSIGNORS
 from fencepost.model.client.behaviour import ClientSettings, Conduct
-from fencepost.model.messages.errors import Error as Code
 from fencepost.model.messages.errors import kafka_error
 from fencepost.model.messages.messages import (
     APIS,
@@ -98,11 +88,8 @@ from fencepost.properties.requirements.evidence import (
     COOPERATIVE,
     END_TXN,
     FIND,
-    HEARTBEAT,
-    JOIN,
     LEAVE,
     MEMBER_APIS,
-    SYNC,
     TXN_COMMIT,
     Action,
     Call,
@@ -110,83 +97,6 @@ from fencepost.properties.requirements.evidence import (
     Evidence,
     UserEvent,
 )
-from fencepost.properties.requirements.judge_reading import is_caught_up
-
-
-def is_met(condition: AnyCondition, evidence: Evidence, since: float, began: float) -> bool:
-    """Tell if a condition is met; `since`: begin of the act before, `began`: of the wait."""
-    match condition:
-        case Passed(ms=ms):
-            return evidence.ended_ms >= began + ms
-        case Settled(consumers=consumers):
-            return _settled(evidence, consumers, began)
-        case CaughtUp(consumers=consumers):
-            runs = [evidence.run_of(name) for name in consumers]
-            return all(run is not None and is_caught_up(evidence, run) for run in runs)
-    run = evidence.run_of(condition.consumer)
-    if run is None:
-        return False
-    match condition:
-        case Assigned():
-            return bool(evidence.owned(run))
-        case Calls(api=api, count=count):
-            return len(evidence.of(run, api, since=since)) >= count
-        case Answered(api=api, error=error):
-            return any(call.is_answered(Code[error]) for call in evidence.of(run, api))
-        case Parked(api=api):
-            calls = evidence.of(run, api)
-            return bool(calls) and calls[-1].answered_ms is None
-        case ErrorReported(code=code):
-            errors = (f"{e.code} {e.message}" for _, e in evidence.errors_of(run))
-            return any(code.lower() in error.lower() for error in errors)
-        case Read():
-            return next(evidence.records_of(run, since), None) is not None
-
-
-def _settled(evidence: Evidence, consumers: tuple[str, ...], began: float) -> bool:
-    """Tell if they are in one generation, each has partitions, and all are held once."""
-    runs = [evidence.run_of(name) for name in consumers]
-    generations = {_generation(evidence, run, began) for run in runs if run is not None}
-    if None in runs or len(generations) != 1 or None in generations:
-        return False
-    each = [evidence.owned(run) for run in runs if run is not None]
-    return all(each) and sorted(chain.from_iterable(each)) == sorted(
-        (topic, number) for topic, count in evidence.partitions.items() for number in range(count)
-    )
-
-
-def _generation(evidence: Evidence, run: ConsumerRun, began: float) -> int | None:
-    """Return the generation that a run has synced and sent a heartbeat in; None before."""
-    synced = [call for call in evidence.of(run, SYNC) if call.went_well]
-    if not synced:
-        return None
-    last = synced[-1]
-    if evidence.of(run, JOIN, since=last.at_ms):
-        return None
-    beats = evidence.of(run, HEARTBEAT, since=max(last.at_ms, began))
-    return last.generation if any(call.went_well for call in beats) else None
-
-
-def patience_ms(condition: AnyCondition, evidence: Evidence, within_ms: float) -> float:
-    """Return how long to wait for a condition: not as long for what can hardly come.
-
-    There is no consumer where its start failed.  One whose requests are of versions that the broker
-    no longer has gets no records, and may not settle.
-    """
-    match condition:
-        case Passed() | CaughtUp():
-            names: tuple[str, ...] = ()
-        case Settled(consumers=consumers):
-            names = consumers
-        case _:
-            names = (condition.consumer,)
-    runs = [run for name in names if (run := evidence.run_of(name)) is not None]
-    if any(evidence.failed_start(run) is not None for run in runs):
-        return 0.0
-    if isinstance(condition, Settled | CaughtUp | Assigned | Read) and evidence.too_old():
-        return min(within_ms, _BEHIND_MS)
-    return within_ms
-
 
 _VERSIONS = "ApiVersions"
 _READ = {*MEMBER_APIS, LEAVE, TXN_COMMIT}
@@ -210,6 +120,7 @@ class Timeline:
     """Name of a consumer in its driver, to the id of its run."""
     broken: str = ""
     unsupported: str = ""
+    features: frozenset[str] = frozenset()
     unmet: list[tuple[float, str]] = field(default_factory=list)
     versions: list[tuple[float, Mapping[str, tuple[int, int]]]] = field(default_factory=list)
     stderr: dict[str, list[str]] = field(default_factory=dict)
@@ -249,6 +160,7 @@ class Timeline:
             broken=self.broken,
             unmet=tuple(self.unmet),
             unsupported=self.unsupported,
+            features=self.features,
             stderr={process: tuple(lines) for process, lines in self.stderr.items()},
         )
 
@@ -411,8 +323,6 @@ _AFTER_MS = 300
 _STEP_RECORDS = 2
 """Records that are appended after each wait: a member may lose one and not the other."""
 _CATCH_UP_MS = 12_000
-_BEHIND_MS = 1000
-"""The wait of who was waited for before, in vain: what it doesn't read is known."""
 
 
 class _BrokeOffError(Exception):
@@ -608,6 +518,7 @@ class ScenarioRun:
         driver = self._drivers.get(process)
         if driver is None:
             driver = self._drivers[process] = await self._pool.take()
+        self.timeline.features = frozenset(driver.introduction.features)
         number = 1 + sum(run.consumer == act.consumer for run in self.timeline.runs)
         run_id = client_id(act.consumer, number)
         settings = settings_for(
@@ -701,7 +612,7 @@ class ScenarioRun:
     async def _await(self, act: Until) -> None:
         began, within_ms = self.timeline.now_ms(), act.within_ms
         if self._is_behind and isinstance(act.condition, CaughtUp):
-            within_ms = _BEHIND_MS
+            within_ms = BEHIND_MS
         while not is_met(act.condition, evidence := self.timeline.evidence(), self._since, began):
             limit_ms = patience_ms(act.condition, evidence, within_ms)
             if self.timeline.now_ms() - began > limit_ms + self._stalled_ms(act, began):

@@ -41,6 +41,7 @@ FEATURES = (
     "transactions",
     "pattern",
     "close-twice",
+    "no-poll-interval",
 )
 
 _Count = Annotated[int, Meta(ge=0)]

@@ -193,8 +193,8 @@ class Evidence:
     `versions`: times, and the ranges that the broker advertised from then on.  `stalls`: times at
     which the control client had to wait, with the ms.  `broken`: the reason why the run did not
     come to its end, or "".  `unmet`: times and conditions of waits in vain.  `unsupported`: the
-    feature that the library reported to lack, or "".  `stderr`: its end, by process; it is for
-    readers, and no judge looks at it.
+    feature that the library reported to lack, or "".  `features`: those of its driver.  `stderr`:
+    its end, by process; it is for readers, and no judge looks at it.
     """
 
     runs: tuple[ConsumerRun, ...]
@@ -208,6 +208,7 @@ class Evidence:
     broken: str = ""
     unmet: tuple[tuple[float, str], ...] = ()
     unsupported: str = ""
+    features: frozenset[str] = frozenset()
     stderr: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     # Runs.
@@ -314,12 +315,12 @@ class Evidence:
 
         `until`: only before this time.
         """
-        for call in self.calls:
-            if call.answered_ms is None and call.at_ms <= until:
-                known = self.advertised(call.api, call.at_ms)
-                if known is not None and call.version < known[0]:
-                    return call
-        return None
+        return next((c for c in self.calls if c.at_ms <= until and self.is_too_old(c)), None)
+
+    def is_too_old(self, call: Call) -> bool:
+        """Tell if a call got no answer since the broker no longer has its version."""
+        known = None if call.answered_ms is not None else self.advertised(call.api, call.at_ms)
+        return known is not None and call.version < known[0]
 
     # Events of users, and actions.
 

@@ -172,8 +172,8 @@ def _is_uncalled_for(evidence: Evidence, run: ConsumerRun, sync: Call, join: Cal
     """
     errors = [c for c in evidence.of(run) if sync.end_ms < c.end_ms <= join.at_ms and c.error]
     acts = [a for a in evidence.actions if a.run == run.id and a.began_ms >= sync.end_ms]
-    asked = any(act.began_ms <= join.at_ms for act in acts)
-    return not (run.is_cooperative or errors or asked)
+    is_user = any(act.began_ms <= join.at_ms for act in acts)
+    return not (run.is_cooperative or errors or is_user)
 
 
 def _is_own(sync: Call) -> bool:

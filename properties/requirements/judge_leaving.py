@@ -294,11 +294,13 @@ def _reports_fencing(evidence: Evidence, api: str) -> Iterator[Verdict]:
         is_judged = True
         since = call.end_ms
         if _report_ms(evidence, run, call.at_ms) is None:
-            others = [error.code for _, error in evidence.errors_of(run, call.at_ms)]
+            others = [error for _, error in evidence.errors_of(run, call.at_ms)]
+            codes = ", ".join(dict.fromkeys(error.code for error in others))
             how, detail = "is not told", "not told"
             if others:
-                how = "is told of something else"
-                detail = f"told {', '.join(dict.fromkeys(others))}, and nothing of that"
+                how, detail = "is told of something else", f"told {codes}, and nothing of that"
+            if any(error.fatal for error in others):
+                detail = f"told that it is fatal ({codes}), but not why,"
             yield violated(
                 f"the user {how} after {api}",
                 f"{run.name} was answered {_FENCED.name} in {api}, and its user was {detail} "

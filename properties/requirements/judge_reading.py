@@ -403,7 +403,7 @@ def _goes_on(
             yield violated(
                 "reads again what it was not asked to give up",
                 f"the user of {run.name} had been given {topic}-{number} up to offset "
-                f"{position - 1}, nothing was revoked, and it was given records from offset "
+                f"{position - 1}, nothing was revoked since, and it was given records from offset "
                 f"{delivery.first} on again",
                 at_ms,
             )

@@ -47,6 +47,10 @@ _SKIPS = 9
 _ALL = 3
 """Restarts that are all members, one after the other."""
 
+_NO_POLL_INTERVAL = "no-poll-interval"
+"""The feature of a driver whose library has no such setting.  A driver that doesn't list it is
+judged."""
+
 _STOP, _RESUME = "stop-polling", "poll-on"
 _SLACK_MS = 1500
 """Delay after which heartbeats have to end: a library looks at its poll interval now and then."""
@@ -290,6 +294,8 @@ def _exceeded(evidence: Evidence) -> Iterator[tuple[ConsumerRun, float, float]]:
 
 def _poll_interval(evidence: Evidence) -> Iterator[Verdict]:
     for run, over, ended in _exceeded(evidence):
+        if _NO_POLL_INTERVAL in evidence.features:
+            yield unsupported("its driver says that the library has no poll interval")
         yield HOLDS
         beat = evidence.first_after(run, over, HEARTBEAT, until=ended)
         if beat is not None:

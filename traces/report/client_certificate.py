@@ -3,7 +3,8 @@
 A repository keeps the short form, which is the same in every run.  It has no times and no names of
 a run; what the tables say is not in it, and is put back when it is read.
 
-In a trace, records are counted: those of a partition that a user got within a moment are one row.
+In a trace, records are counted: those of a partition that a user got one after the other within a
+moment are one row.
 """
 
 from __future__ import annotations
@@ -36,9 +37,11 @@ from fencepost.properties.requirements.driver_messages import (
     Revoked,
 )
 from fencepost.properties.requirements.evidence import (
+    END_TXN,
     FIND,
     LEAVE,
     MEMBER_APIS,
+    TXN_COMMIT,
     Action,
     Call,
     Evidence,
@@ -287,7 +290,7 @@ def checked(document: Any, path: Path) -> dict[str, Any]:
 
 TRACE_FORMAT: Final = "fencepost-client-trace"
 
-_TRACED_APIS = {*MEMBER_APIS, LEAVE, FIND}
+_TRACED_APIS = {*MEMBER_APIS, LEAVE, FIND, TXN_COMMIT, END_TXN}
 _MOMENT_MS = 250
 _MOST_ROWS = 2000
 _SHORT = 13
@@ -345,11 +348,7 @@ def client_trace(result: ClientResult) -> ClientTrace:
 
 
 def _rows(evidence: Evidence) -> Iterator[TraceRow]:
-    for call in evidence.calls:
-        if call.api in _TRACED_APIS:
-            yield _trace_row(
-                call.at_ms, call.client_id or "", "sent", f"{_sent(call)} → {_answer(call)}"
-            )
+    yield from _call_rows(evidence)
     for action in evidence.actions:
         yield _trace_row(action.began_ms, action.run, "did", _action(action))
     for at_ms, stall in evidence.stalls:
@@ -359,15 +358,47 @@ def _rows(evidence: Evidence) -> Iterator[TraceRow]:
     yield from _user_rows(evidence)
 
 
+def _call_rows(evidence: Evidence) -> Iterator[TraceRow]:
+    """Yield the rows of calls: those about the group, and others from trouble to recovery.
+
+    Of the others, equal ones within a moment are one row: a reader may ask a thousand times.
+    """
+    static = {run.id for run in evidence.static_runs}
+    troubled, repeats = set(), dict[tuple[str, str], tuple[float, int]]()
+    for call in evidence.calls:
+        run, key = call.client_id or "", (call.client_id, call.api)
+        text = f"{_sent(call, is_static=run in static)} → {_answer(call)}"
+        is_trouble = bool(call.fault or call.error)
+        if call.api in _TRACED_APIS:
+            yield _trace_row(call.at_ms, run, "sent", text)
+        elif is_trouble or key in troubled or evidence.is_too_old(call):
+            since_ms, count = repeats.get((run, text), (call.at_ms, 0))
+            if call.at_ms - since_ms >= _MOMENT_MS:
+                yield _repeated(run, text, since_ms, count)
+                since_ms, count = call.at_ms, 0
+            repeats[run, text] = since_ms, count + 1
+        if is_trouble:
+            troubled.add(key)
+        elif call.answered_ms is not None:
+            troubled.discard(key)
+    for (run, text), (since_ms, count) in repeats.items():
+        yield _repeated(run, text, since_ms, count)
+
+
+def _repeated(run: str, text: str, since_ms: float, count: int) -> TraceRow:
+    return _trace_row(since_ms, run, "sent", text if count == 1 else f"{text}, {count} times")
+
+
 def _trace_row(at_ms: float, run: str, kind: str, text: str) -> TraceRow:
     return TraceRow(round(at_ms), run, kind, text)
 
 
-def _sent(call: Call) -> str:
+def _sent(call: Call, *, is_static: bool) -> str:
     words = [f"{call.api} v{call.version}"]
-    if call.api != FIND:
+    if call.request is not None:
+        without = "no instance id" if is_static else "dynamic"
         words.append(f"member {_short(call.member_id)}")
-        words.append("dynamic" if call.instance is None else f"instance {call.instance}")
+        words.append(without if call.instance is None else f"instance {call.instance}")
     if call.generation >= 0:
         words.append(f"generation {call.generation}")
     if isinstance(call.request, SyncGroupRequest) and call.request.assignments:
@@ -413,11 +444,15 @@ def _user_rows(evidence: Evidence) -> Iterator[TraceRow]:
     open_rows: dict[tuple[str, Partition], dict[str, Any]] = {}
     for event in evidence.user_events:
         if not isinstance(event.event, Records):
+            # What came before a revocation and what came after it are told apart.
+            for key in [key for key in open_rows if key[0] == event.run]:
+                yield _records(open_rows.pop(key))
             yield _trace_row(event.at_ms, event.run, "saw", _event(event))
             continue
         key = event.run, event.event.partition
         row = open_rows.get(key)
-        if row is not None and event.at_ms - row["at_ms"] < _MOMENT_MS:
+        is_next = row is not None and event.event.first == row["first"] + row["count"]
+        if row is not None and is_next and event.at_ms - row["at_ms"] < _MOMENT_MS:
             row["count"] += event.event.count
         else:
             if row is not None:

@@ -65,6 +65,8 @@ def test_all_that_a_definition_refers_to_is_there(name: str) -> None:
     [
         (("certficate",), "no schema is called 'certficate'; there is certificate-1"),
         (("message-bodies", "JoinGroup.v5"), "JoinGroup.v5.request"),
+        (("client-driver", "ErrorEvent"), "there is event, Error, command"),
+        (("client-driver", "ErrorEvent"), "Records, Ended, Log"),
         (("zzz",), "there is adapter-protocol-1, "),
     ],
 )

@@ -184,6 +184,10 @@ def test_what_a_failed_call_tells_is_told() -> None:
     verdict = judge("CLIENT-FENCED-SYNC", other)
     assert verdict.observed == "the user is told of something else after SyncGroup"
     assert "its user was told UNKNOWN, and nothing of that" in verdict.sentence
+    fatal = evidence(refused, action("start", A, 0, 20, outcome="_FATAL", fatal=True))
+    verdict = judge("CLIENT-FENCED-SYNC", fatal)
+    assert verdict.observed == "the user is told of something else after SyncGroup"
+    assert "its user was told that it is fatal (_FATAL), but not why, for" in verdict.sentence
     late = evidence(refused, action("start", A, 0, 20, outcome="late"))
     assert judge("CLIENT-FENCED-SYNC", late).observed == "the user is not told after SyncGroup"
 

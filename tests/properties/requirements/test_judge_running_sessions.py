@@ -101,3 +101,15 @@ def test_who_joins_in_a_version_without_a_rebalance_timeout_has_none() -> None:
     assert "JoinGroup v0" in verdict.sentence
     later = join(LONG, 20, version=1, rebalance=60_000)
     assert judge(name, evidence(LONG, join(LONG, 10, version=0), later)).outcome is Outcome.FAIL
+
+
+def test_a_library_without_a_poll_interval_is_not_held_to_one() -> None:
+    name, beyond = "CLIENT-SESSION-POLL-INTERVAL", [*TOO_LONG, *beats(SHORT, 5200, 9400)]
+    features = frozenset({"no-poll-interval"})
+    verdict = judge(name, evidence(beyond, features=features))
+    assert verdict.outcome is Outcome.UNSUPPORTED
+    assert "has no poll interval" in verdict.sentence
+    assert judge(name, evidence(beyond, features=frozenset({"static"}))).outcome is Outcome.FAIL
+    silent = "CLIENT-SESSION-STATIC-SILENT"
+    left = evidence(beyond, leave(SHORT, 5300), features=features)
+    assert judge(silent, left).outcome is Outcome.FAIL

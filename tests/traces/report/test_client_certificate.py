@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 from support.client_results import FAILED, LACKS, UNDECIDED, certificate, listed, result
+from support.client_story import call, evidence, heartbeat, leave, read, revoked, run
 
 from fencepost.model.table.table import Level
 from fencepost.properties.judging.outcome import Outcome
@@ -14,6 +15,7 @@ from fencepost.traces.report.certificate_schema import CLIENT_SCHEMA
 from fencepost.traces.report.client_certificate import (
     ClientResult,
     checked,
+    client_trace,
     is_client_certificate,
     kept,
 )
@@ -105,3 +107,57 @@ def test_cases_that_make_no_sense_are_refused(cases: Any) -> None:
 def test_another_document_is_no_certificate() -> None:
     assert not is_client_certificate({"format": "fencepost-certificate"})
     assert not is_client_certificate([])
+
+
+def rows_of(*pieces: Any, **fields: Any) -> list[tuple[int, str, str]]:
+    """Return the rows of a trace with these pieces: time, kind, text."""
+    trace = client_trace(result(evidence=evidence(*pieces, **fields)))
+    return [(row.at_ms, row.kind, row.text) for row in trace.rows]
+
+
+def test_records_before_a_revocation_and_after_it_are_rows_of_their_own() -> None:
+    one = run()
+    apart = rows_of(one, read(one, 100), revoked(one, 110, 0), read(one, 120, first=1))
+    assert [text for _, _, text in apart] == [
+        "1 record of t-0 from 0",
+        "revoked t-0",
+        "1 record of t-0 from 1",
+    ]
+    back = rows_of(one, read(one, 100, first=9), read(one, 110, first=0))
+    assert [text for _, _, text in back] == ["1 record of t-0 from 9", "1 record of t-0 from 0"]
+    other = run("b")
+    both = rows_of(one, other, read(one, 100), revoked(other, 110, 0), read(one, 120, first=1))
+    assert (100, "delivered", "2 records of t-0 from 0") in both
+
+
+def test_requests_that_met_trouble_are_shown_until_one_goes_well() -> None:
+    one = run()
+
+    def fetch(at: float, code: int = 0, fault: str = "") -> Any:
+        return call(one, "OffsetFetch", at, None, None, 5, code=code, fault=fault)
+
+    shown = rows_of(one, fetch(10), fetch(20, 16, "error"), fetch(400), fetch(800))
+    assert shown == [
+        (20, "sent", "OffsetFetch v5 → NOT_COORDINATOR, provoked: error"),
+        (400, "sent", "OffsetFetch v5 → NONE"),
+    ]
+    loop = rows_of(one, [fetch(20 + n, 16, "error") for n in range(300)])
+    assert [(at, text.rpartition(", ")[2]) for at, _, text in loop] == [
+        (20, "250 times"),
+        (270, "50 times"),
+    ]
+    gone = call(one, "ListOffsets", 10, None, None, 0)
+    versions = ((0.0, {"ListOffsets": (1, 11)}),)
+    assert rows_of(one, gone, versions=versions) == [(10, "sent", "ListOffsets v0 → no answer")]
+    assert rows_of(one, call(one, "ListOffsets", 10, None, None, 2), versions=versions) == []
+
+
+def test_a_static_member_is_not_called_dynamic_where_a_request_has_no_instance_id() -> None:
+    static, dynamic = run(), run("b", instance=None)
+    left = rows_of(static, leave(static, 10), heartbeat(static, 20))
+    assert [text for _, _, text in left] == [
+        "LeaveGroup v5, member m1, no instance id → NONE",
+        "Heartbeat v4, member m1, instance i-1, generation 1 → NONE",
+    ]
+    ((_, _, text),) = rows_of(dynamic, leave(dynamic, 10))
+    assert text == "LeaveGroup v5, member m1, dynamic → NONE"

@@ -75,7 +75,7 @@ def test_a_trace_has_both_sides_in_order() -> None:
     )
     assert ("saw", "assigned t-0, t-1") in rows
     assert ("delivered", "2 records of t-0 from 0") in rows
-    assert ("delivered", "1 record of t-0 from 0") in rows
+    assert ("delivered", "1 record of t-0 from 2") in rows
     assert ("did", "close, took 95 ms") in rows
     assert ("control", "the control client waited 80 ms") in rows
     assert [row["at_ms"] for row in trace["rows"]] == sorted(row["at_ms"] for row in trace["rows"])

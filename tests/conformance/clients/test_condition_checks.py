@@ -29,7 +29,7 @@ from fencepost.conformance.cases.clients.scenario import (
     Settled,
     missing,
 )
-from fencepost.conformance.clients.scenario_run import is_met, patience_ms
+from fencepost.conformance.clients.condition_checks import is_met, patience_ms
 from fencepost.model.messages.errors import Error as Code
 
 A = run()
