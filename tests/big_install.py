@@ -1,4 +1,7 @@
-"""Installations in clean folders: on each Python that is here, and as the Dockerfile does it.
+"""Installations in clean folders: on each Python that is here, and as documents and files say.
+
+The commands of `docs/install.md` are run as they are shown; git finds a copy of this checkout at
+the address that they name.  `action.yml` installs itself.
 
 Where a container can be built, it is; elsewhere the steps of the Dockerfile are run in a folder
 that stands for its root, but for those that change a system (`apt-get`, `useradd`).
@@ -11,13 +14,16 @@ import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 from support.places import ROOT
+from test_action import run_action
+from test_docs import blocks
 
-VERSIONS = ("3.11", "3.12", "3.13")
+VERSIONS = ("3.11", "3.12", "3.13", "3.14")
 SECONDS = 900
 CASE = "JOIN-INSTANCE-FENCED/zombie-joins"
 SYSTEM = ("apt-get", "useradd")
@@ -37,9 +43,12 @@ def steps(text: str) -> list[Step]:
     return [Step(*line.split(maxsplit=1)) for line in joined.splitlines() if line.strip()]
 
 
-def run(*command: str | Path, folder: Path, path: str | None = None) -> str:
+def run(
+    *command: str | Path, folder: Path, path: str | None = None, **variables: str | Path
+) -> str:
     """Run a command; what it printed.  Nothing of this environment is seen by it."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "VIRTUAL_ENV"))}
+    kept |= {name: str(value) for name, value in variables.items()}
     done = subprocess.run(
         [str(word) for word in command],
         cwd=folder,
@@ -78,46 +87,109 @@ def sources(folder: Path) -> Path:
     return folder / "src"
 
 
-def works(programs: Path, folder: Path) -> None:
+def repository(source: Path) -> None:
+    """Make a Git repository of a clean checkout."""
+    names = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+    run("git", "init", "--quiet", folder=source)
+    run("git", "add", "--all", folder=source)
+    run("git", *names, "commit", "--quiet", "-m", "all", folder=source)
+
+
+def works(command: Path, folder: Path) -> None:
     """The installed command judges, writes pages, and knows what is installed."""
-    command = programs / "fencepost"
     said = run(command, "certify", "model", "--case", CASE, "--report", "report", folder=folder)
     assert "holds" in said
     run(command, "site", "report", "--report", "results", folder=folder)
     assert (folder / "results" / "index.html").is_file()
     run(command, "doctor", "python", folder=folder)
-    run(programs / "python", "-m", "pip", "check", folder=folder)
 
 
+def holds(archive: Path) -> set[str]:
+    """The files of a wheel, but for what describes it."""
+    with zipfile.ZipFile(archive) as wheel:
+        return {name for name in wheel.namelist() if ".dist-info/" not in name}
+
+
+@pytest.fixture(scope="module")
+def archives(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The wheel and the source archive, built from a clean checkout as `tox -e dist` does."""
+    folder = tmp_path_factory.mktemp("archives")
+    source = sources(folder)
+    run(sys.executable, "-m", "build", "--outdir", folder / "dist", folder=source)
+    (wheel,) = (folder / "dist").glob("*.whl")
+    (archive,) = (folder / "dist").glob("*.tar.gz")
+    return {"wheel": wheel, "source": archive}
+
+
+@pytest.mark.parametrize("kind", ["wheel", "source"])
 @pytest.mark.parametrize("version", VERSIONS)
-def test_the_wheel_works(version: str, tmp_path: Path) -> None:
+def test_an_archive_works(
+    archives: dict[str, Path], version: str, kind: str, tmp_path: Path
+) -> None:
     python = interpreter(version)
     if python is None:
         pytest.skip(f"needs Python {version}, on the PATH or of pyenv")
     programs = environment(tmp_path, python)
-    pip, source = (programs / "python", "-m", "pip", "--quiet"), sources(tmp_path)
-    run(*pip, "wheel", "--no-deps", "--wheel-dir", tmp_path / "dist", ".", folder=source)
-    (wheel,) = (tmp_path / "dist").glob("fencepost-*.whl")
-    run(*pip, "install", f"{wheel}[mock]", folder=tmp_path)
-    works(programs, tmp_path)
+    run(programs / "pip", "--quiet", "install", f"{archives[kind]}[mock]", folder=tmp_path)
+    works(programs / "fencepost", tmp_path)
+    run(programs / "pip", "check", folder=tmp_path)
     said = run(programs / "python", "-c", "import sys; print(sys.version)", folder=tmp_path)
     assert said.startswith(version)
 
 
-def test_a_checkout_and_a_git_address_can_be_installed(tmp_path: Path) -> None:
+def test_a_source_archive_makes_the_same_wheel(archives: dict[str, Path], tmp_path: Path) -> None:
+    pip = (sys.executable, "-m", "pip", "--quiet")
+    run(*pip, "wheel", "--no-deps", "--wheel-dir", "dist", archives["source"], folder=tmp_path)
+    (wheel,) = (tmp_path / "dist").glob("*.whl")
+    assert holds(wheel) == holds(archives["wheel"])
+
+
+def ways() -> list[tuple[str, ...]]:
+    """The commands of each way of installing that docs/install.md shows, with those before it."""
+    found: list[tuple[str, ...]] = []
+    built: tuple[str, ...] = ()
+    for block in blocks((ROOT / "docs" / "install.md").read_text("utf-8"), "install.md"):
+        shown = tuple(command.text for command in block.commands)
+        if " wheel " in shown[0]:
+            built = shown
+        elif " install " in shown[0]:
+            found.append(built + shown if "dist/" in shown[0] else shown)
+    return found
+
+
+def test_every_way_is_found() -> None:
+    assert [way[-1].split()[0] for way in ways()] == [*["pipx", "uv", "pip"] * 2, "pip"]
+
+
+@pytest.mark.parametrize("commands", ways(), ids=lambda commands: commands[-1])
+def test_a_way_that_the_page_shows_works(commands: tuple[str, ...], tmp_path: Path) -> None:
     source = sources(tmp_path)
-    checkout = environment(tmp_path / "src", sys.executable)
-    run(checkout / "python", "-m", "pip", "--quiet", "install", ".[mock]", folder=source)
-    works(checkout, tmp_path)
-    names = ("-c", "user.name=a", "-c", "user.email=a@example.org")
-    shutil.rmtree(source / "venv")
-    run("git", "init", "--quiet", folder=source)
-    run("git", "add", "--all", folder=source)
-    run("git", *names, "commit", "--quiet", "-m", "all", folder=source)
-    address = f"fencepost[mock] @ git+file://localhost{source}"  # pip wants a host
+    repository(source)
     programs = environment(tmp_path, sys.executable)
-    run(programs / "python", "-m", "pip", "--quiet", "install", address, folder=tmp_path)
-    works(programs, tmp_path)
+    path = os.pathsep.join(map(str, (programs, Path(sys.executable).parent, os.environ["PATH"])))
+    elsewhere = {
+        "GIT_CONFIG_COUNT": "1",
+        "GIT_CONFIG_KEY_0": f"url.file://{source}.insteadOf",
+        "GIT_CONFIG_VALUE_0": "https://git.example.org/fencepost.git",
+    }
+    places = {
+        "PIPX_HOME": tmp_path / "pipx",
+        "PIPX_BIN_DIR": programs,
+        "PIPX_DEFAULT_PYTHON": sys.executable,
+        "UV_TOOL_DIR": tmp_path / "uv",
+        "UV_TOOL_BIN_DIR": programs,
+        "UV_PYTHON": sys.executable,
+    }
+    for command in commands:
+        run("/bin/sh", "-ec", command, folder=source, path=path, **elsewhere, **places)
+    works(programs / "fencepost", tmp_path)
+
+
+def test_the_action_installs_itself(tmp_path: Path) -> None:
+    source = sources(tmp_path)
+    ran = run_action(tmp_path / "work", source, target="model:kafka-4", cases=CASE)
+    assert ran.code == 0, ran.log
+    assert ran.outputs["verdict"] == "holds"
 
 
 def left_out(name: str, rules: list[str]) -> bool:
@@ -210,7 +282,7 @@ def test_the_steps_of_the_dockerfile_work_in_a_clean_folder(
     for name, stage in (("build", build), ("last", last)):
         (tmp_path / name).mkdir()
         assert run_stage(stage, root, source, environment(tmp_path / name, python)) == 1
-    works(tmp_path / "last" / "venv" / "bin", tmp_path)
+    works(tmp_path / "last" / "venv" / "bin" / "fencepost", tmp_path)
 
 
 def test_what_a_dockerignore_leaves_out() -> None:

@@ -36,24 +36,28 @@ class Ran:
     summary: str = ""
 
 
-def run_action(folder: Path, *, install: bool = False, **inputs: str) -> Ran:
+def run_action(folder: Path, source: Path | None = None, **inputs: str) -> Ran:
     """Run the steps with these inputs, in a folder that stands for the reader's checkout.
 
-    Unless `install`, the step that installs is left out, and the command of this environment used.
+    The action installs itself from `source`; without one that step is left out, and the command of
+    this environment used.
     """
     folder.mkdir(parents=True, exist_ok=True)
     temporary = folder.with_name(f"{folder.name}-runner")
     temporary.mkdir()
-    if not install:
+    if source is None:
         (temporary / "fencepost").mkdir()
         (temporary / "fencepost" / "bin").symlink_to(COMMANDS)
     given = {name: row["default"] for name, row in ACTION["inputs"].items()}
     assert set(inputs) <= {name.replace("-", "_") for name in given}
     values = {f"inputs.{name}": inputs.get(name.replace("-", "_"), given[name]) for name in given}
-    values |= {"github.action_path": str(ROOT), "steps.python.outputs.python-path": sys.executable}
+    values |= {
+        "github.action_path": str(source or ROOT),
+        "steps.python.outputs.python-path": sys.executable,
+    }
     ran = Ran(0, "")
     for number, step in enumerate(ACTION["runs"]["steps"]):
-        if "run" not in step or (step["name"] == "Install fencepost" and not install):
+        if "run" not in step or (source is None and step["name"] == "Install fencepost"):
             continue
         output, summary = (temporary / f"{kind}-{number}" for kind in ("output", "summary"))
         output.touch()

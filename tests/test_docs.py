@@ -61,7 +61,7 @@ FolderOf = Callable[[str], Path]
 # Not run, and why.  `make`, `tox` and `.ci/run` would run these tests again, so only the target is
 # looked up; the rest changes the reader's machine, needs a network, or follows what does.
 NOT_RUN = frozenset(
-    {"make", "tox", ".ci/run", "pip", "python3", "git", "cd", "pre-commit", "docker"}
+    {"make", "tox", ".ci/run", "pip", "pipx", "uv", "python3", "git", "cd", "pre-commit", "docker"}
 )
 JOINTS = frozenset({"&&", "||", "|", ";", "&"})
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import configparser
 import os
 import re
+import runpy
 import shlex
 import subprocess
 import sys
@@ -78,12 +79,13 @@ def wrong_python(row: dict[str, str]) -> bool:
 def test_each_python_is_asked_of_its_own_environment() -> None:
     (job,) = workflow("ci")["jobs"].values()
     rows = job["strategy"]["matrix"]["include"]
-    assert [row["python"] for row in rows] == ["3.11", "3.12", "3.13"]
+    assert [row["python"] for row in rows] == ["3.11", "3.12", "3.13", "3.14"]
     assert [row for row in rows if wrong_python(row) or missing(f".ci/run {row['tox']}")] == []
     assert all(f"testenv:{row['tox']}" in tox() for row in rows if row["tox"])
     classifiers = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     told = {c.rpartition(" ")[2] for c in classifiers["classifiers"] if ":: 3." in c}
-    assert told == {row["python"] for row in rows}
+    assert told == {row["python"] for row in rows if not row.get("may_fail")}
+    assert set(workflow("release")["jobs"]["test"]["strategy"]["matrix"]["python"]) == told
 
 
 @pytest.mark.parametrize(("python", "names"), [("3.13", ""), ("3.13", "py311"), ("3.11", "py312")])
@@ -105,6 +107,29 @@ def test_a_tag_that_names_another_version_is_refused(tag: str, said: str) -> Non
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.stderr.startswith(said)
     assert bool(done.returncode) is bool(said)
+
+
+@pytest.mark.parametrize(
+    ("changelog", "fragment", "said"),
+    [
+        ("## 1.2.3, 2026-12-24\n", "", ""),
+        ("## 1.2.2, 2026-12-24\n", "", "CHANGELOG.md has no section for 1.2.3"),
+        ("## 1.2.3, 2026-12-24\n", "+a.fixed.md", "changes/ still has +a.fixed.md"),
+    ],
+)
+def test_a_tag_without_its_section_of_the_changelog_is_refused(
+    tmp_path: Path, changelog: str, fragment: str, said: str
+) -> None:
+    check = runpy.run_path(str(ROOT / ".ci" / "check_tag.py"))["main"]
+    (tmp_path / "changes").mkdir()
+    for name in filter(None, ("README.md", fragment)):
+        (tmp_path / "changes" / name).touch()
+    (tmp_path / "CHANGELOG.md").write_text(changelog)
+    (tmp_path / "pyproject.toml").write_text(
+        '[project]\nversion = "1.2.3"\n[tool.towncrier]\ndirectory = "changes"\n'
+    )
+    assert (check("v1.2.3", tmp_path) or "").startswith(said)
+    assert bool(check("v1.2.3", tmp_path)) is bool(said)
 
 
 @pytest.mark.parametrize("command", ["tox -e nonesuch", ".ci/nonesuch", "README.md"])
