@@ -207,8 +207,13 @@ class Done(Message, frozen=True):
     """It is done; `took_ms`: of a close."""
 
     id: int
-    ok: Literal[True]
+    ok: Annotated[bool, Meta(extra_json_schema={"enum": [True]})]  # older msgspec: no Literal[True]
     took_ms: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a reply that isn't ok: that has an error instead."""
+        if not self.ok:
+            raise ValueError("`ok` must be true")
 
 
 class Refused(Message, frozen=True):

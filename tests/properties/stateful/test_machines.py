@@ -232,7 +232,7 @@ def test_a_move_gives_way_to_plainer_ones_only() -> None:
 
 
 def test_the_environment_chooses_the_profile(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = settings.get_current_profile_name()
+    before = settings()
     try:
         monkeypatch.delenv("HYPOTHESIS_PROFILE", raising=False)
         assert load_profile("ci") == "ci"
@@ -241,7 +241,8 @@ def test_the_environment_chooses_the_profile(monkeypatch: pytest.MonkeyPatch) ->
         assert load_profile("ci") == "nightly"
         assert settings().max_examples == PROFILES["nightly"]["max_examples"]
     finally:
-        settings.load_profile(before)
+        settings.register_profile("before", before)
+        settings.load_profile("before")
 
 
 def test_all_kinds_of_acts_are_searched() -> None:
