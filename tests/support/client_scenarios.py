@@ -349,21 +349,22 @@ def a_fenced_member_is_closed(conduct: Conduct) -> None:
 
 @scenario("CLIENT-CLOSE-REVOKED")
 def a_static_member_owes_a_join_when_it_is_closed(conduct: Conduct) -> None:
-    cooperative = ("cooperative-sticky",)
-    sim = simulation()
-    group_of(sim, conduct, assignors=cooperative)
-    sim.start("b", settings("b", assignors=cooperative))
-    for _ in range(SESSION_MS):
-        if sim.state_of("a").membership.owes_join:
-            break
-        sim.run_for(1)
-    assert sim.state_of("a").membership.owes_join
-    sim.close("a")
-    sim.run_for(1000)
-    assert len(sim.requests_of("a", "LeaveGroup")) == 1
-    start_again(sim, "a", settings("a", conduct, assignors=cooperative))
-    sim.run_for(3000)
-    shared(sim, "a", "b")
+    for others in (RIGHT, conduct):
+        cooperative = ("cooperative-sticky",)
+        sim = simulation()
+        group_of(sim, conduct, assignors=cooperative)
+        sim.start("b", settings("b", others, assignors=cooperative))
+        for _ in range(SESSION_MS):
+            if sim.state_of("a").membership.owes_join:
+                break
+            sim.run_for(1)
+        assert sim.state_of("a").membership.owes_join
+        sim.close("a")
+        sim.run_for(1000)
+        assert len(sim.requests_of("a", "LeaveGroup")) == 1
+        start_again(sim, "a", settings("a", conduct, assignors=cooperative))
+        sim.run_for(3000)
+        shared(sim, "a", "b")
 
 
 @scenario("CLIENT-CLOSE-DYNAMIC-LEAVES")
@@ -768,6 +769,18 @@ def nobody_commits_nothing(conduct: Conduct) -> None:
     sim.remove(GROUP, instance_of("a"))
     sim.run_for(5000)
     assert not sim.requests_of("a", "OffsetCommit")
+
+
+@scenario("CLIENT-COMMIT-OF-MEMBER")
+def a_removed_member_commits_as_a_member(conduct: Conduct) -> None:
+    sim = simulation()
+    group_of(sim, conduct, auto_commit_ms=None)
+    produce(sim)
+    sim.run_for(1000)
+    sim.remove(GROUP, instance_of("a"))
+    sim.run_for(5000)
+    commits = sim.requests_of("a", "OffsetCommit")
+    assert all(each.request.member_id for each in commits)  # type: ignore[union-attr]
 
 
 @scenario(*_SAME_PLACE)
