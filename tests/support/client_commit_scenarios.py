@@ -32,7 +32,7 @@ from fencepost.conformance.simulate.simulation import (
     SimulatedExchange,
     Simulation,
 )
-from fencepost.model.client.behaviour import Conduct
+from fencepost.model.client.behaviour import RIGHT, Conduct
 from fencepost.model.client.client_interface import (
     Committed,
     ErrorReported,
@@ -209,14 +209,15 @@ def a_topic_gets_more_partitions(conduct: Conduct) -> None:
 
 @scenario("CLIENT-SUBSCRIBE-IDLE")
 def who_has_nothing_waits(conduct: Conduct) -> None:
-    sim = Simulation({TOPIC: 1})
-    sim.start("b", settings("b"))
-    sim.run_for(100)
-    sim.start("z", settings("z", conduct))
-    sim.run_for(15_000 + 2 * SESSION_MS)
-    assert owned(sim, "b")
-    assert len(joins(sim, "z")) == 1
-    assert len(sim.requests_of("z", "Heartbeat")) > SESSION_MS // 1000
-    sim.close("b")
-    sim.run_for(3 * SESSION_MS)
-    assert owned(sim, "z")
+    for others in (RIGHT, conduct):
+        sim = Simulation({TOPIC: 1})
+        sim.start("b", settings("b", others))
+        sim.run_for(100)
+        sim.start("z", settings("z", conduct))
+        sim.run_for(15_000 + 2 * SESSION_MS)
+        assert owned(sim, "b")
+        assert len(joins(sim, "z")) == 1
+        assert len(sim.requests_of("z", "Heartbeat")) > SESSION_MS // 1000
+        sim.close("b")
+        sim.run_for(3 * SESSION_MS)
+        assert owned(sim, "z")

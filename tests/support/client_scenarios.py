@@ -437,6 +437,19 @@ def a_dynamic_join_is_answered_to_nobody(conduct: Conduct) -> None:
         shared(sim, "a")
 
 
+@scenario("CLIENT-JOIN-UNKNOWN-MEMBER", "CLIENT-JOIN-UNKNOWN-EMPTY")
+def a_dynamic_member_is_unknown(conduct: Conduct) -> None:
+    sim = simulation(nth("Heartbeat", refused(Error.UNKNOWN_MEMBER_ID), 2))
+    sim.start("a", settings(None, conduct))
+    sim.run_for(2000)
+    before = len(joins(sim, "a"))
+    sim.run_for(2 * SESSION_MS)
+    again = joins(sim, "a")[before:]
+    assert again
+    assert again[0].member_id == ""
+    shared(sim, "a")
+
+
 @scenario("CLIENT-JOIN-UNKNOWN-MEMBER", "CLIENT-JOIN-UNKNOWN-EMPTY", *_COMES_BACK)
 def an_administrator_removes_a_member(conduct: Conduct) -> None:
     sim = simulation()
