@@ -22,6 +22,9 @@ from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import (
     CommittedPartition,
     CommittedTopic,
+    DeletedGroup,
+    DeleteGroupsRequest,
+    DeleteGroupsResponse,
     HeartbeatRequest,
     HeartbeatResponse,
     JoinGroupResponse,
@@ -208,6 +211,8 @@ LIARS = {
     "a-commit-keeps-alive": ("commit-keeps-nobody-alive", "zombie"),
     "operators-see-the-group": ("described-without-instance", "operators"),
     "who-must-stop-is-told": ("heartbeat-generation-unchecked", "failover"),
+    "a-group-with-members-stays": ("members-deleted", "transactions"),
+    "offsets-that-are-read-stay": ("subscribed-offsets-deleted", "transactions"),
     "somebody-is-to-assign": ("kafka-9801", "two processes"),
     "an-assignment-lasts-its-generation": ("replace-loses-assignment", "two processes"),
 }
@@ -223,6 +228,10 @@ _ALIVE = HeartbeatRequest(group_id="g", generation_id=3, member_id="A.1")
 _BEAT = Incoming("now", "", "Heartbeat", 4, _ALIVE, "fresh")
 _PARTITION = CommittedPartition(partition_index=0, error_code=Error.UNKNOWN_MEMBER_ID.value)
 _REFUSED = OffsetCommitResponse(topics=(CommittedTopic(name="t", partitions=(_PARTITION,)),))
+_DELETION = Incoming(
+    "now", "", "DeleteGroups", 2, DeleteGroupsRequest(groups_names=("g",)), "fresh"
+)
+_DELETED = DeleteGroupsResponse(results=(DeletedGroup(group_id="g", error_code=0),))
 _COMMIT = Incoming(
     "now", "", "OffsetCommit", 8, OffsetCommitRequest(group_id="g", topics=()), "fresh"
 )
@@ -248,6 +257,7 @@ BESIDE = change(
 )
 VIEWS: dict[str, WorldView | StepView] = {
     "what-a-member-had-is-handed-on": StepView(BESIDE, _BEAT, BESIDE.without_member("B.1"), (), ()),
+    "a-deletion-is-done-or-refused": step(_DELETION, STABLE, _DELETED),
     "a-stable-group-is-assigned": StepView(PREPARING, _BEAT, STABLE, (), ()),
     "the-wait-has-a-fixed-end": StepView(
         PREPARING, _BEAT, PREPARING.with_timer("join", "", 9001, 9001), (), ()
