@@ -172,7 +172,7 @@ def test_a_way_that_the_page_shows_works(commands: tuple[str, ...], tmp_path: Pa
         "GIT_CONFIG_KEY_0": f"url.file://{source}.insteadOf",
         "GIT_CONFIG_VALUE_0": "https://git.example.org/fencepost.git",
     }
-    places = {
+    places: dict[str, str | Path] = {
         "PIPX_HOME": tmp_path / "pipx",
         "PIPX_BIN_DIR": programs,
         "PIPX_DEFAULT_PYTHON": sys.executable,
