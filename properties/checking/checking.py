@@ -41,7 +41,12 @@ from fencepost.properties.checking.world_cache import (
     with_unasked_tables,
 )
 from fencepost.properties.claims.property_classes import headline
-from fencepost.properties.claims.property_registry import PROPERTIES, adapted, known_of_releases
+from fencepost.properties.claims.property_registry import (
+    PROPERTIES,
+    adapted,
+    applies,
+    known_of_releases,
+)
 from fencepost.properties.claims.world_properties import DECIDED
 from fencepost.properties.explorer.exploration import Exploration, FailedCheck, Progress
 from fencepost.properties.explorer.explorer import explore
@@ -330,8 +335,15 @@ def is_explored(claim: Property) -> bool:
 
 
 def has_all_explored(ids: Collection[str], revision: Revision) -> bool:
-    """Return True if these are at least all shipped properties that exploration checks."""
-    return all(adapted(p, revision).id in ids for p in PROPERTIES.values() if is_explored(p))
+    """Return True if these are at least all shipped properties that exploration checks.
+
+    Those about requests that the revision lacks don't count.
+    """
+    return all(
+        adapted(claim, revision).id in ids
+        for claim in PROPERTIES.values()
+        if is_explored(claim) and applies(claim, revision)
+    )
 
 
 def check_revision(
@@ -355,7 +367,10 @@ def check_revision(
     """
     budget = CheckBudget() if budget is None else budget
     cache = None if budget.is_limited else cache
-    mine = [adapted(claim, revision) for claim in properties if is_explored(claim)]
+    explored = [claim for claim in properties if is_explored(claim)]
+    if has_all_explored({adapted(claim, revision).id for claim in explored}, revision):
+        explored = [claim for claim in explored if applies(claim, revision)]
+    mine = [adapted(claim, revision) for claim in explored]
     is_included = DECIDED in mine
     judging = Evaluator(with_stops(mine, revision), revision)
 

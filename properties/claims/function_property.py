@@ -36,10 +36,12 @@ def run_property(
     proof: str,
     answers: str = _SISTER,
     expected: Mapping[str, str] | None = None,
+    api: str = "",
 ) -> Property:
     """Make a property of this kind.  `proof`, `answers`: why these engines don't check it.
 
-    `expected`: revisions in which it fails, beside the waivers, which name the rules.
+    `expected`: revisions in which it fails, beside the waivers, which name the rules.  `api`: the
+    request without which nothing is said.
     """
     return Property(
         id=name,
@@ -55,6 +57,7 @@ def run_property(
         expected={**waivers.reasons(name), **(expected or {})},
         expected_rules=waivers.rules(name),
         property_class=class_of(name),
+        api=api,
         harm=harm_of(name),
     )
 

@@ -69,6 +69,11 @@ def find_formula(name: str) -> Property:
     raise KeyError(f"no property {name!r}{near}; there are {', '.join(known)}")
 
 
+def applies(claim: Property, revision: Revision) -> bool:
+    """Return True if a revision has the requests that a property speaks of."""
+    return not claim.api or claim.api in revision.apis
+
+
 def adapted(claim: Property, revision: Revision) -> Property:
     """Return the property for a revision: without a wait for syncs, that there is none."""
     if claim.id != "sync-timer-has-a-debtor":

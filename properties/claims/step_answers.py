@@ -234,6 +234,7 @@ OF_DELETIONS = (
         "OffsetDelete of stored offsets, in CompletingRebalance and Stable",
         deletions.read_offsets_stay,
         deletions.deletes_read_offsets,
+        api="OffsetDelete",
     ),
     _property(
         "a-deletion-is-done-or-refused",

@@ -361,6 +361,7 @@ class Property:
     rules that break it, for a formula (a proof finds all of them).
 
     `property_class`: safety, unless it says so; `harm`: why a violation is bad, in words.
+    `api`: the request without which nothing is said; "": it speaks of what each revision has.
     """
 
     id: str
@@ -378,6 +379,7 @@ class Property:
     expected_rules: Mapping[str, frozenset[str]] = field(default_factory=dict)
     property_class: PropertyClass = PropertyClass.SAFETY
     harm: str = ""
+    api: str = ""
 
     def __post_init__(self) -> None:
         """Check the fields.  Raises ValueError if something is missing."""

@@ -10,6 +10,7 @@ from fencepost.model.classic.effects import Do
 from fencepost.model.messages.errors import Error
 from fencepost.model.revision import Revision, SetRule, derive
 from fencepost.model.revisions.base import KAFKA_4
+from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.properties.checking.checking import Checked, PropertyStatus, check_revision
 from fencepost.properties.claims.property_registry import find_property
 from fencepost.properties.worlds.scope import find_check_scope
@@ -78,3 +79,12 @@ def test_kafka_deletes_and_commits_rightly_and_each_property_has_a_case() -> Non
 )
 def test_a_liar_is_caught(revision: Revision, names: set[str]) -> None:
     assert broken(revision) == names
+
+
+def test_a_release_without_offset_delete_is_not_held_to_it_unless_it_is_named() -> None:
+    name, scope = "offsets-that-are-read-stay", [find_check_scope("operators")]
+    revision = find_revision("kafka-2.3")
+    every = check_revision(revision, questions=scope)
+    named = check_revision(revision, [find_property(name)], questions=scope)
+    assert name not in {result.property.id for result in every.results}
+    assert [result.finding for result in named.results] == [PropertyStatus.UNTESTED]
