@@ -292,7 +292,7 @@ _SHARED_SCOPES: tuple[NamedScope, ...] = (
     ),
     NamedScope(
         "operators",
-        "somebody asks about the group and its offsets, and sets them",
+        "somebody asks about the group and its offsets, sets and deletes them",
         Scope(
             clients=1,
             members=1,
@@ -306,6 +306,7 @@ _SHARED_SCOPES: tuple[NamedScope, ...] = (
                 "describe",
                 "list",
                 "leave",
+                "erase",
                 "failover",
             ),
         ),
