@@ -193,7 +193,7 @@ def test_an_entry_that_is_out_of_date_is_annotated_in_its_line(tmp_path: Path) -
 def test_an_input_that_is_wrong_is_an_error(
     tmp_path: Path, inputs: dict[str, str], code: int, said: str
 ) -> None:
-    ran = run_action(tmp_path / "work", **inputs)
+    ran = run_action(tmp_path / "work", None, **inputs)
     assert ran.code == code, ran.log
     assert said in ran.log
     assert ran.outputs["verdict"] in {"", "error"}

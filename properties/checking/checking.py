@@ -367,10 +367,10 @@ def check_revision(
     """
     budget = CheckBudget() if budget is None else budget
     cache = None if budget.is_limited else cache
-    explored = [claim for claim in properties if is_explored(claim)]
-    if has_all_explored({adapted(claim, revision).id for claim in explored}, revision):
-        explored = [claim for claim in explored if applies(claim, revision)]
-    mine = [adapted(claim, revision) for claim in explored]
+    claims = [claim for claim in properties if is_explored(claim)]
+    if has_all_explored({adapted(claim, revision).id for claim in claims}, revision):
+        claims = [claim for claim in claims if applies(claim, revision)]
+    mine = [adapted(claim, revision) for claim in claims]
     is_included = DECIDED in mine
     judging = Evaluator(with_stops(mine, revision), revision)
 
