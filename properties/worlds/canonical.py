@@ -105,7 +105,7 @@ def order(client: Client) -> tuple[object, ...]:
 def named(group: Group | None, *, keep_generations: bool) -> Naming:
     """Return the canonical form of a group.
 
-    `keep_generations`: where a failover may bring an earlier generation back, they are not shifted,
+    `keep_generations`: where the end of a group may bring a generation back, they are not shifted,
     and the stored group counts.
     """
     if group is None:

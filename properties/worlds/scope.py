@@ -83,6 +83,10 @@ class ScopeError(ValueError):
     """A scope that makes no sense; `str()` names the value and the remedy."""
 
 
+_ENDINGS = frozenset({"failover", "delete", "erase"})
+"""Acts that may end a group; the next one of its name begins with the first generation."""
+
+
 @dataclass(frozen=True, slots=True)
 class Scope:
     """The bounds of an exploration.
@@ -92,9 +96,10 @@ class Scope:
     members once and still have an id that the group doesn't know any more.  `members`: members and
     pending ids at once at most.  `offers`: number of subscriptions a client may change between.
     `delay_ticks`: group.initial.rebalance.delay.ms in ticks.  `generations`: the highest, where a
-    failover can bring an earlier one back (otherwise unbounded).  `uneven`: every second client has
-    timeouts twice as long.  `places`: group.max.size.  `acts`: the acts that may happen, also those
-    of `fencepost.properties.worlds.world_client`.  `fold`: see `fencepost.properties.worlds.world`.
+    failover or a deletion can bring an earlier one back (otherwise unbounded).  `uneven`: every
+    second client has timeouts twice as long.  `places`: group.max.size.  `acts`: the acts that may
+    happen, also those of `fencepost.properties.worlds.world_client`.  `fold`: see
+    `fencepost.properties.worlds.world`.
 
     The conduct of the clients: `leaves_on_close`: a process ends by `restart` only once it left the
     group (else it may die at any time); `keeps_id`: who left joins again under its old id first.
@@ -175,14 +180,19 @@ class Scope:
 
     @property
     def fails_over(self) -> bool:
-        """True if the coordinator may fail over: then generations may come back."""
+        """True if the coordinator may fail over."""
         return "failover" in self.acts
+
+    @property
+    def ends_groups(self) -> bool:
+        """True if a failover or a deletion may end a group: then generations may come back."""
+        return not _ENDINGS.isdisjoint(self.acts)
 
     def allows(self, group: Group | None) -> bool:
         """Return True if a group is within the bounds."""
         if group is None:
             return True
-        if self.fails_over and group.generation_id > self.generations:
+        if self.ends_groups and group.generation_id > self.generations:
             return False
         return len(group.members) + len(group.pending) <= self.members
 

@@ -49,7 +49,7 @@ class StepView:
     `rules`: in the order in which they were used; the first decided the event, later ones settled
     the join phase (or, in a batch leave, the rows).  A group that is None doesn't exist.
     Deadlines count from `now_ms`: 0 for a request, the deadline itself for a timer.
-    `keeps_stored`: whether the groups have what is stored of them; worlds without a failover don't.
+    `keeps_stored`: whether the groups have what is stored of them; where no group ends they don't.
     """
 
     before: Group | None

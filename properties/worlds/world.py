@@ -77,7 +77,7 @@ class Outcomes:
         self._rules = {rule.id: rule for _, rule in revision.rules()}
         self._judge = judge
         self._same: Naming | None = None
-        self._keeps_generations = scope.fails_over
+        self._keeps_generations = scope.ends_groups
         self._allows = scope.allows
 
     def request(self, group: Group | None, incoming: Incoming) -> tuple[Transition, ...]:

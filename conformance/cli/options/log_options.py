@@ -232,7 +232,7 @@ _BOUNDS = {
     "zombies": "How many static clients, the last ones, begin with an unknown member id.",
     "members": "The most members and pending ids at once.",
     "offers": "Subscriptions that a client can change between.",
-    "generations": "The highest generation, where a failover may restore an earlier one.",
+    "generations": "The highest generation, where an earlier one may come back.",
     "delay_ticks": "group.initial.rebalance.delay.ms, in ticks of 3 s.",
     "places": "group.max.size.",
 }

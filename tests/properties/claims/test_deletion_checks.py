@@ -11,7 +11,12 @@ from fencepost.model.messages.errors import Error
 from fencepost.model.revision import Revision, SetRule, derive
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.revisions.revisions import find as find_revision
-from fencepost.properties.checking.checking import Checked, PropertyStatus, check_revision
+from fencepost.properties.checking.checking import (
+    CheckBudget,
+    Checked,
+    PropertyStatus,
+    check_revision,
+)
 from fencepost.properties.claims.property_registry import find_property
 from fencepost.properties.worlds.scope import find_check_scope
 
@@ -88,3 +93,15 @@ def test_a_release_without_offset_delete_is_not_held_to_it_unless_it_is_named() 
     named = check_revision(revision, [find_property(name)], questions=scope)
     assert name not in {result.property.id for result in every.results}
     assert [result.finding for result in named.results] == [PropertyStatus.UNTESTED]
+
+
+@pytest.mark.parametrize("name", ["kafka-2.5", "kafka-3.9", "kafka-4"])
+def test_a_world_in_which_groups_end_has_an_end(name: str) -> None:
+    """The generations of a group that is made anew come back, so they aren't shifted."""
+    result = check_revision(
+        find_revision(name),
+        [find_property("a-group-with-members-stays")],
+        questions=[find_check_scope("transactions")],
+        budget=CheckBudget(max_states=2_000),
+    )
+    assert result.is_finished
