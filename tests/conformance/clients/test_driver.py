@@ -109,7 +109,7 @@ LIES = {
     "ghost": "told of a consumer 'ghost', which was never started",
     "wrong-id": 'answered what nobody asked: .*"id":3',
     "id-no-number": r'answered what nobody asked: .*"id":\[1\]',
-    "not-ok": r"doesn't have: Invalid enum value False - at `\$.ok`",
+    "not-ok": "doesn't have: `ok` must be true",
     "answers-twice": 'answered what nobody asked: .*"id":2',
     "introduces-itself": "doesn't have: Object (missing required|contains unknown) field",
     "dies": "exited with code 3; its stderr ends: out of luck",

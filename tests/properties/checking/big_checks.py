@@ -29,7 +29,6 @@ FOUND: dict[str, set[str]] = {
     "member-name-draft": {  # its joins are of another form, which these don't look at
         "a-restart-in-a-stable-group-is-quiet",
         "a-session-timeout-is-within-bounds",
-        "offsets-that-are-read-stay",
         "pending-goes-only-by-its-own",
         "pending-is-no-member",
         "restart-in-stable-causes-nothing",
