@@ -132,7 +132,7 @@ TIMEOUT_MS = 10_000
 """Limit of Z3 for one query, ms; beyond it the obligation is undecided."""
 
 _AGAIN_S = 0.05
-"""Seconds after which an interrupted query that still runs is interrupted again."""
+"""Seconds after which Ctrl-C is looked for, and a query that still runs is interrupted again."""
 
 _SEED = 345
 
@@ -150,26 +150,35 @@ def interruptible() -> Iterator[Ask]:
     (`_ProofSearch.solver`).  A query runs in a thread, since Python handles no signal during it.
     An interrupt that is raised in a destructor of Z3's wrappers is lost: the next query raises it.
     """
-    interrupted = False
+    interrupted = is_busy = is_deferred = False
     handler = signal.getsignal(signal.SIGINT)
 
     def note(number: int, frame: FrameType | None) -> None:
-        nonlocal interrupted
+        nonlocal interrupted, is_deferred
         interrupted = True
-        if callable(handler):
+        if is_busy:  # an exception now could leave Z3 running, beside the next query
+            is_deferred = True
+        elif callable(handler):
             handler(number, frame)
 
     def ask_aside(solver: z3.Solver) -> str:
+        nonlocal is_busy, is_deferred
+        is_busy = True
         query = queries.submit(ask, solver)
         try:
-            answer = query.result()
+            while not query.done() and not interrupted:
+                wait([query], timeout=_AGAIN_S)
         finally:
             while not query.done():  # an interrupt before Z3 begins is forgotten
                 z3.main_ctx().interrupt()
                 wait([query], timeout=_AGAIN_S)
+            is_busy = False
+        if is_deferred and callable(handler):
+            is_deferred = False
+            handler(signal.SIGINT, None)
         if interrupted:
             raise KeyboardInterrupt
-        return answer
+        return query.result()
 
     if handler is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, note)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -38,6 +39,22 @@ def test_an_interrupt_ends_the_query_that_runs() -> None:
     solver.add(z3.Int("a") > 0)
     with interruptible() as ask:
         assert ask(solver) == "sat"
+
+
+def test_no_query_runs_on_when_an_interrupt_comes_as_its_thread_starts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Z3 is not safe for two threads: a query that runs on would crash the next one."""
+
+    class Started(threading.Thread):
+        def start(self) -> None:
+            super().start()
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr("concurrent.futures.thread.threading.Thread", Started)
+    with interruptible() as ask, pytest.raises(KeyboardInterrupt):
+        ask(_Endless())
+    assert not [each for each in threading.enumerate() if each.name.startswith("z3")]
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
