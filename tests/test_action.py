@@ -28,7 +28,7 @@ needs_command = pytest.mark.skipif(
 
 @dataclass
 class Ran:
-    """What the steps left behind."""
+    """The exit code, the log and the files of the steps."""
 
     code: int
     log: str

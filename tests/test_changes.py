@@ -16,7 +16,7 @@ GOOD = "changes/+jobs.added.md"
 
 
 def check(root: Path, **variables: str) -> str:
-    """What the check complains about in a checkout."""
+    """Run the check in a checkout; return its complaints."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("GITHUB_")}
     done = subprocess.run(
         [sys.executable, CHECK, root],

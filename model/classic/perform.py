@@ -182,7 +182,7 @@ def replace_holder(work: ClassicWork) -> None:
 def replace_holder_as_sent(work: ClassicWork) -> None:
     """Map the instance to the member id that was sent, as a draft does.
 
-    A pending id stays pending beside it, so do `Do.REMOVE_PENDING` first.
+    It doesn't end that an id is pending: `Do.REMOVE_PENDING`, before this step, does.
     """
     _replace_holder(work, join_request(work).member_id)
 

@@ -167,11 +167,16 @@ def rows_of_its_own(revision: Revision) -> list[tuple[Table, Rule]]:
     """
     if is_shipped(revision):
         return []
-    theirs = {id(rule) for _, rule in shipped_base(revision).rules()}
+    return rules_beyond(shipped_base(revision), revision)
+
+
+def rules_beyond(base: Revision | None, revision: Revision) -> list[tuple[Table, Rule]]:
+    """Return the rules that can be reached, and that `base` doesn't share; each with its table."""
+    shared = set() if base is None else {id(rule) for _, rule in base.rules()}
     return [
         (table, rule)
         for table, rule in revision.rules()
-        if rule.defensive is None and id(rule) not in theirs
+        if rule.defensive is None and id(rule) not in shared
     ]
 
 

@@ -18,7 +18,7 @@ be done.  That is a violation with its run, and the other worlds go on.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -30,7 +30,7 @@ from fencepost.model.history.words import plural
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.revisions import is_release, is_shipped, lineage, rows_of_its_own
 from fencepost.model.table.expr import Column
-from fencepost.model.table.table import TableError
+from fencepost.model.table.table import Table, TableError
 from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, is_quiet
 from fencepost.properties.checking.liveness import PROMISES, Promise, find_broken_promises
 from fencepost.properties.checking.world_cache import (
@@ -240,14 +240,12 @@ class Checked:
     @property
     def holds(self) -> bool:
         """True if all holds, or fails as a shipped revision is known to, and all rows are known."""
-        known = not self.unexercised and not self.own_uncovered
-        return self.is_finished and known and not self.fails(strict=True)
+        return self.is_decided(strict=True) and not self.fails(strict=True)
 
     @property
     def is_safe(self) -> bool:
         """True if each safety property holds, or fails as is known, and all rows are known."""
-        known = not self.unexercised and not self.own_uncovered
-        return self.is_finished and known and not self.fails(strict=False)
+        return self.is_decided(strict=True) and not self.fails(strict=False)
 
     def is_decided(self, *, strict: bool) -> bool:
         """Return True if it was finished, and some world exercises each row of a user's own.
@@ -447,13 +445,19 @@ class _Explored(NamedTuple):
     values: _Values | None
 
 
+def _own_columns(revision: Revision) -> Iterator[tuple[Table, int, Column]]:
+    """Yield the columns of a user's own, each with its table and its place there."""
+    for table in revision.tables.values():
+        for place, column in enumerate(table.features):
+            if isinstance(column, Column) and column is not MEMBERSHIP:
+                yield table, place, column
+
+
 def _column_values(revision: Revision) -> _Values:
     """Return the values of own columns at the points at which the tables were asked so far."""
     return {
         (table.name, column.name): frozenset(point[place] for point in table.decisions())
-        for table in revision.tables.values()
-        for place, column in enumerate(table.features)
-        if isinstance(column, Column) and column is not MEMBERSHIP
+        for table, place, column in _own_columns(revision)
     }
 
 
@@ -465,9 +469,7 @@ def _unmet(
         return ()
     return tuple(
         (table.name, column.name, str(value))
-        for table in revision.tables.values()
-        for column in table.features
-        if isinstance(column, Column) and column is not MEMBERSHIP
+        for table, _, column in _own_columns(revision)
         for value in column.domain
         if not any(value in (known or {})[table.name, column.name] for known in values)
     )

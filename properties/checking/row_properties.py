@@ -27,6 +27,7 @@ from fencepost.model.classic.vocabulary import STATE, GroupState
 from fencepost.model.messages.errors import Error
 from fencepost.model.revision import Revision, SetRule, derive
 from fencepost.model.revisions.base import KAFKA_4
+from fencepost.model.revisions.revisions import rules_beyond
 from fencepost.model.table.expr import all_of, negate
 from fencepost.model.table.step_soundness import misplaced_steps
 from fencepost.model.table.table import Rule, Table
@@ -251,12 +252,7 @@ def own_rules(revision: Revision) -> list[tuple[Table, Rule]]:
 
     Those that can't be reached are left out.
     """
-    shared = set() if revision.name == KAFKA_4.name else {id(rule) for _, rule in KAFKA_4.rules()}
-    return [
-        (table, rule)
-        for table, rule in revision.rules()
-        if rule.defensive is None and id(rule) not in shared
-    ]
+    return rules_beyond(None if revision.name == KAFKA_4.name else KAFKA_4, revision)
 
 
 @cache

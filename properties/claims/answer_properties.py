@@ -345,8 +345,7 @@ _FENCED = Error.FENCED_INSTANCE_ID.value
 _ID_REQUIRED = Error.MEMBER_ID_REQUIRED.value
 _HANDS_OUT = frozenset({NONE, _ID_REQUIRED})
 _FOR_MEMBERS = frozenset(
-    {NONE, Error.ILLEGAL_GENERATION.value, Error.REBALANCE_IN_PROGRESS.value}
-    | {Error.MEMBER_ID_REQUIRED.value}
+    {NONE, Error.ILLEGAL_GENERATION.value, Error.REBALANCE_IN_PROGRESS.value} | {_ID_REQUIRED}
 )
 _FAILOVER = (
     "A failover may bring back an id that was replaced before its successor was stored, that is "

@@ -76,8 +76,9 @@ def deletion_is_done(view: StepView) -> str | None:
             for row in topic.partitions
             if row.error_code == _NONE
         }
+        kept = set(map(_place, _offsets(view.after)))
         for offset in _named(view.before, message):
-            there = _place(offset) in set(map(_place, _offsets(view.after)))
+            there = _place(offset) in kept
             if there is (_place(offset) in gone):
                 ending = "told NONE, and it is there" if there else "refused, and it is gone"
                 return f"the deletion of the offset of {offset.topic} was {ending}"

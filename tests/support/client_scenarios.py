@@ -773,26 +773,25 @@ def a_replaced_member_that_commits(conduct: Conduct) -> None:
 # Removed, restarted.
 
 
-@scenario("CLIENT-REMOVED-NO-COMMITS")
-def nobody_commits_nothing(conduct: Conduct) -> None:
+def _commits_when_removed(conduct: Conduct) -> list[SimulatedExchange]:
+    """Collect the commits of a member without auto-commit that an administrator removes."""
     sim = simulation()
     group_of(sim, conduct, auto_commit_ms=None)
     produce(sim)
     sim.run_for(1000)
     sim.remove(GROUP, instance_of("a"))
     sim.run_for(5000)
-    assert not sim.requests_of("a", "OffsetCommit")
+    return sim.requests_of("a", "OffsetCommit")
+
+
+@scenario("CLIENT-REMOVED-NO-COMMITS")
+def nobody_commits_nothing(conduct: Conduct) -> None:
+    assert not _commits_when_removed(conduct)
 
 
 @scenario("CLIENT-COMMIT-OF-MEMBER")
 def a_removed_member_commits_as_a_member(conduct: Conduct) -> None:
-    sim = simulation()
-    group_of(sim, conduct, auto_commit_ms=None)
-    produce(sim)
-    sim.run_for(1000)
-    sim.remove(GROUP, instance_of("a"))
-    sim.run_for(5000)
-    commits = sim.requests_of("a", "OffsetCommit")
+    commits = _commits_when_removed(conduct)
     assert all(each.request.member_id for each in commits)  # type: ignore[union-attr]
 
 

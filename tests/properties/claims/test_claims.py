@@ -341,20 +341,20 @@ def test_a_function_that_is_always_true_is_noticed(one: Property) -> None:
 def test_a_sentence_names_the_answer(answers: tuple[Message, ...], got: str) -> None:
     emissions = tuple(Emission("now", answer, "RULE") for answer in answers)
 
-    def said(member_id: str, generation: int, property_id: str) -> str:
+    def sentence(member_id: str, generation: int, property_id: str) -> str:
         beat = HeartbeatRequest(group_id="g", generation_id=generation, member_id=member_id)
         event = Incoming("now", "", "Heartbeat", 4, beat, "fresh")
         view = StepView(STABLE, event, STABLE, emissions, ())
         (fault,) = Evaluator([find_property(property_id)], revisions.find("kafka-4")).judge(view)[0]
         return fault.partition(": ")[2]
 
-    assert said("A.1", 2, "another-generation-is-told-so") == (
+    assert sentence("A.1", 2, "another-generation-is-told-so") == (
         f"another generation got {got} instead of ILLEGAL_GENERATION"
     )
-    assert said("gone", 3, "a-stranger-is-told-so") == (
+    assert sentence("gone", 3, "a-stranger-is-told-so") == (
         f"an id that is no member's got {got} instead of UNKNOWN_MEMBER_ID"
     )
-    assert said("A.1", 3, "a-heartbeat-tells-of-a-rebalance") == (
+    assert sentence("A.1", 3, "a-heartbeat-tells-of-a-rebalance") == (
         f"in Stable a member's heartbeat got {got} instead of NONE"
     )
 

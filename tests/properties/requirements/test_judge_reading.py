@@ -203,17 +203,17 @@ def test_what_no_broker_answers_in_that_version_is_not_held_against_it(
 def test_what_rests_on_a_version_that_is_gone_is_not_held_against_it() -> None:
     versions = ((0.0, {"ListOffsets": (1, 11)}),)
 
-    def asked(version: int, **fields: int) -> Piece:
+    def list_offsets(version: int, **fields: int) -> Piece:
         return call(A, "ListOffsets", 70, None, None, version, **fields)
 
     wrong = [*BEGUN, *GOES_ON]
-    verdict = judge(ASSIGNED, evidence(wrong, asked(0), end=END, versions=versions))
+    verdict = judge(ASSIGNED, evidence(wrong, list_offsets(0), end=END, versions=versions))
     assert verdict.outcome is Outcome.UNSUPPORTED
     assert "it sent ListOffsets v0, which the broker lacks (1 to 11)" in verdict.sentence
     assert "--broker kafka:3.8.1" in verdict.sentence
-    for other in (asked(1), asked(12), asked(0, code=0)):
+    for other in (list_offsets(1), list_offsets(12), list_offsets(0, code=0)):
         assert judge(ASSIGNED, evidence(wrong, other, end=END, versions=versions)).observed
-    before = evidence(A, reads(A, 60, 5, 0), asked(0), versions=versions)
+    before = evidence(A, reads(A, 60, 5, 0), list_offsets(0), versions=versions)
     assert judge(NOTHING_ELSE, before).outcome is Outcome.FAIL
 
 
