@@ -23,7 +23,6 @@ Source: proc(5), `stat` and `children`.
 from __future__ import annotations
 
 import asyncio
-import gc
 import heapq
 import itertools
 import math
@@ -39,7 +38,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from fencepost.properties.workers.processes import Stop
+from fencepost.properties.workers.processes import Stop, collect_seldom
 
 _Result = TypeVar("_Result")
 
@@ -69,21 +68,14 @@ _COLLECTED = 5_000, 10, 50
 
 @contextmanager
 def few_pauses() -> Iterator[None]:
-    """Let threads take turns often, and collect all garbage seldom, while the body runs.
-
-    What was there before is not looked through at all.  Nearly all garbage is freed without: little
-    is cyclic.
-    """
-    thresholds, interval_s = gc.get_threshold(), sys.getswitchinterval()
-    gc.freeze()
-    gc.set_threshold(*_COLLECTED)
-    sys.setswitchinterval(_TURN_S)
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(interval_s)
-        gc.set_threshold(*thresholds)
-        gc.unfreeze()
+    """Let threads take turns often, and collect all garbage seldom, while the body runs."""
+    interval_s = sys.getswitchinterval()
+    with collect_seldom(*_COLLECTED):
+        sys.setswitchinterval(_TURN_S)
+        try:
+            yield
+        finally:
+            sys.setswitchinterval(interval_s)
 
 
 async def aside(work: Callable[[], _Result]) -> tuple[_Result, float]:

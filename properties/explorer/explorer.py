@@ -58,6 +58,7 @@ from fencepost.properties.workers.processes import (
     Worker,
     WorkerGroup,
     WorkerLostError,
+    collect_seldom,
     listen,
 )
 
@@ -199,6 +200,7 @@ _PER_PROCESS = 32
 """With fewer states for each process, a level is faster in one process."""
 
 
+@collect_seldom()
 def explore(
     system: System[S, A] | FrontierSystem[S, A],
     checks: Sequence[Check[S, A] | FrontierCheck[S]] = (),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import multiprocessing
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -14,6 +16,7 @@ from fencepost.properties.workers.processes import (
     Stop,
     Task,
     Tell,
+    collect_seldom,
     run_forked,
     run_side_by_side,
     run_task,
@@ -131,3 +134,27 @@ def test_the_first_forked_task_that_fails_raises_here(jobs: int) -> None:
     with pytest.raises(ZeroDivisionError) as raised:
         run_forked(tasks, jobs, print)
     assert raised.traceback[-1].name == "inverse"
+
+
+@pytest.fixture
+def pythons_thresholds() -> Iterator[tuple[int, ...]]:
+    before = gc.get_threshold()
+    gc.set_threshold(700, 10, 10)
+    yield gc.get_threshold()
+    gc.set_threshold(*before)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_garbage_is_collected_seldom_during_forked_work_and_as_before_after_it(
+    pythons_thresholds: tuple[int, ...], jobs: int
+) -> None:
+    def thresholds(_: object) -> tuple[int, ...]:
+        with collect_seldom():  # once more: it changes nothing
+            pass
+        return gc.get_threshold()
+
+    frozen = gc.get_freeze_count()
+    for during in run_forked([thresholds], jobs, lambda _: None):
+        assert during[0] > 10 * pythons_thresholds[0]
+    assert gc.get_threshold() == pythons_thresholds
+    assert gc.get_freeze_count() == frozen
