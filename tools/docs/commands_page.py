@@ -74,14 +74,14 @@ class Example:
 
 def pages(docs: Path) -> dict[str, str]:
     """Return each page's text, by its path below `docs`."""
-    shown = list(examples(docs))
+    known = list(examples(docs))
     context = click.Context(fencepost, info_name="fencepost")
     texts = {f"{FOLDER}/{INDEX}.md": _index()}
     for _, commands in sections(fencepost):
         for stub in commands:
             command = _loaded(stub)
             name = str(command.name)
-            lines = _page(name, command, context, shown)
+            lines = _page(name, command, context, known)
             texts[f"{FOLDER}/{name}.md"] = "\n".join(lines)
     return texts
 
@@ -123,26 +123,26 @@ def schema_pages() -> dict[str, str]:
 
 
 def _page(
-    name: str, command: click.Command, parent: click.Context, shown: Sequence[Example]
+    name: str, command: click.Command, parent: click.Context, known: Sequence[Example]
 ) -> Iterator[str]:
     yield f"# fencepost {name}"
     yield ""
     yield _MADE
     yield ""
-    yield from _command(command, parent, shown, "##")
+    yield from _command(command, parent, known, "##")
     if isinstance(command, click.Group):
         inner = click.Context(command, info_name=name, parent=parent)
         groups = sections(command) if isinstance(command, LazyGroup) else ()
         for each in (_loaded(stub) for _, stubs in groups for stub in stubs):
             yield f"## {name} {each.name}"
             yield ""
-            yield from _command(each, inner, shown, "###")
+            yield from _command(each, inner, known, "###")
     for schema in SCHEMAS.get(name, ()):
         yield from _schema(schema)
 
 
 def _command(
-    command: click.Command, parent: click.Context, shown: Sequence[Example], level: str
+    command: click.Command, parent: click.Context, known: Sequence[Example], level: str
 ) -> Iterator[str]:
     context = click.Context(command, info_name=command.name, parent=parent)
     usage = " ".join(command.get_usage(context).removeprefix("Usage: ").split())
@@ -166,7 +166,7 @@ def _command(
     words = context.command_path
     if isinstance(command, click.Group):
         return
-    if example := next((each for each in shown if is_of(each.line, words)), None):
+    if example := next((each for each in known if is_of(each.line, words)), None):
         yield from (f"{level} Example", "", "```sh", example.line, "```", "")
         yield f"From [{example.title}]({relpath(example.page, FOLDER)})."
         yield ""
