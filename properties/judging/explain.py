@@ -1,6 +1,7 @@
 """Explain why a case failed: one sentence, the further violations, and the steps before it.
 
-The sentence names the right answer, the reason, the rule, and the observed answer.  The steps list
+The sentence names the right answer, the reason, the rule, and the observed answer: "A1's Heartbeat
+v4 (step 5) should have been answered X because REASON (rule ID, MUST). Instead: Y."  The steps list
 requests and answers, in order, with members by name: "A1" is the first process of instance "A"; a
 name in small letters is a dynamic member.
 
@@ -70,16 +71,16 @@ def other_violations(verdict: Verdict, history: History, lines: Sequence[Line]) 
     when: dict[str, list[Beside]] = {}
     for beside in verdict.besides:
         at = _answered_in(lines, beside.request_id)
-        word = "Before that" if at < here else "After that"
-        word = "In the same answer" if beside.request_id == own else word
+        word = "before that" if at < here else "after that"
+        word = "in the same answer" if beside.request_id == own else word
         when.setdefault(word, []).append(beside)
     words = ""
     for word, those in when.items():
         described = [_described(beside, history, lines) for beside in those[:_MOST_IN_FULL]]
         more = len(those) - len(described)
         if more:
-            described.append(f"and {plural(more, 'more field')} of answers that the steps mark")
-        words += f" {word} these were wrong, too: {'; '.join(described)}."
+            described.append(f"and {plural(more, 'more field')}, which the steps mark")
+        words += f" Also wrong {word}: {'; '.join(described)}."
     return words
 
 
@@ -178,7 +179,7 @@ def _undecided(verdict: Verdict | None, recording: Recording) -> str:
         return f"Undecided: {verdict.unknown}."
     if recording.stopped:
         return f"The case was stopped: {recording.stopped}."
-    return "Every answer is one that the model gives."
+    return "The model can give every answer."
 
 
 def _sentence(
@@ -196,7 +197,7 @@ def _sentence(
     source_text = "" if rule is None or own_reason else rule.source
     source = f" Source: {source_text}." if source_text else ""
     twice = _twice(exchange.api, violation) + _typed(exchange.answer_body) + _vote(violation)
-    return f"{subject} should have {should}{why}. Instead {came}.{twice}{beside}{source}"
+    return f"{subject} should have {should}{why}. Instead: {came}.{twice}{beside}{source}"
 
 
 _LISTING_MEMBERS = {"JoinGroup", "DescribeGroups"}
@@ -215,7 +216,7 @@ def _twice(api: str, violation: Violation) -> str:
         double |= {i for i in held if i is not None and held.count(i) > 1}
     if not double:
         return ""
-    return f" These are two live members of instance {', '.join(sorted(double))}."
+    return f" The answer lists two live members of instance {', '.join(sorted(double))}."
 
 
 def _vote(violation: Violation) -> str:
@@ -223,7 +224,7 @@ def _vote(violation: Violation) -> str:
     chosen = nearest(violation.allowed)
     if chosen is None or not chosen.difference.startswith("protocolName "):
         return ""
-    return " Of the protocols that all offer, the one that most members name first is taken."
+    return " The protocol must be the one that most members prefer, of those that all members offer."
 
 
 def _typed(body: Mapping[str, Any] | None) -> str:
@@ -231,7 +232,7 @@ def _typed(body: Mapping[str, Any] | None) -> str:
     for name, value in (body or {}).items():
         rows = value if isinstance(value, list) else ()
         if name == "errorCode" and isinstance(value, str) and value not in _NAMES:
-            return f" Its errorCode is the string {quoted(value)}, where a number belongs."
+            return f" Its errorCode is the string {quoted(value)}; it must be a number."
         if inner := next(filter(None, (_typed(r) for r in rows if isinstance(r, Mapping))), ""):
             return inner
     return ""
@@ -251,21 +252,21 @@ def _why(rule: Rule | None, violation: Violation, own_reason: str) -> str:
     if rule is None:
         return ""
     reason = own_reason or rule.because
-    because = f": {reason}" if reason else ""
+    because = f" because {reason}" if reason else ""
     level = rule.level.value
     if violation.level is not rule.level:
-        level += f"; such a failure is {violation.level.value}"
+        level += f"; this failure counts as {violation.level.value}"
     return f"{because} (rule {rule.id}, {level})"
 
 
 _REASONS_OF_FIELDS = (
     (
         re.compile(r"(?:\w+\.)*(?:metadata|memberMetadata) is "),
-        "the bytes of each member's last join are handed on as they are",
+        "the coordinator passes on the bytes of each member's last join unchanged",
     ),
     (
         re.compile(r"(?:\w+\.)*memberId is .+ instead of a new id$"),
-        "no id is handed out twice, or one process could act for another",
+        "a member id belongs to one process alone; with it another process could act as that one",
     ),
 )
 
@@ -284,13 +285,13 @@ def _should(violation: Violation, exchange: HistoryExchange, names: Mapping[str,
     if violation.wrong is Wrong.DEVIATION:
         differs = _wrong_field(violation, names)
         if differs is None:
-            return "been answered in the bytes that its version has"
+            return "been answered in the format of its version"
         return f"been answered with {differs.field} {differs.want}"
     chosen = nearest(_right(violation))
     if chosen is None and violation.wrong in {Wrong.EARLY, Wrong.CLOSED}:
         return f"waited for its answer{_until(violation.wait, sent_ms)}"
     if chosen is None:
-        return "been answered in the shape that its version has"
+        return "been answered in the format of its version"
     several = "; or ".join(_right_answers(violation, exchange.api, names)[:3])
     return f"been answered {several}{_by(violation, chosen, sent_ms)}"
 
@@ -312,13 +313,13 @@ def expected_answers(verdict: Verdict | None, recording: Recording | None) -> li
         case Wrong.DEVIATION:
             differs = _wrong_field(violation, names)
             right = (
-                "the bytes of its version" if differs is None else f"{differs.field} {differs.want}"
+                "the format of its version" if differs is None else f"{differs.field} {differs.want}"
             )
             return [right]
         case Wrong.EARLY | Wrong.CLOSED if not _right(violation):
             return ["no answer yet"]
         case _:
-            return _right_answers(violation, exchange.api, names) or ["the form of its version"]
+            return _right_answers(violation, exchange.api, names) or ["the format of its version"]
 
 
 def _wrong_field(violation: Violation, names: Mapping[str, str]) -> WrongField | None:
@@ -355,7 +356,7 @@ def _by(violation: Violation, chosen: Allowed, sent_ms: float) -> str:
     if not is_late or chosen.by_ms is None:
         return ""
     due_ms = chosen.by_ms - sent_ms
-    return f", {due_ms} ms after it was sent at the latest" if due_ms > 0 else ", at once"
+    return f", within {due_ms} ms" if due_ms > 0 else ", at once"
 
 
 def _came(
@@ -367,30 +368,30 @@ def _came(
     match violation.wrong:
         case Wrong.ANSWER if chosen is not None and " instead of " in chosen.difference:
             differs = difference(exchange.api, violation.observed, chosen, names)
-            return f"it was answered {got}" + (
+            return got + (
                 "" if _is_repeated(differs, got, should) else f" ({differs})"
             )
         case Wrong.ANSWER:
-            return f"it was answered {got} only after {waited} ms, which is too late"
+            return f"{got}, too late: after {waited} ms"
         case Wrong.EARLY if _right(violation):
-            return f"it was answered {got}"
+            return got
         case Wrong.EARLY:
             moment = "at once" if waited == 0 else f"after {waited} ms"
-            return f"it was answered {moment}: {got}"
+            return f"{got}, {moment}"
         case Wrong.SILENCE:
-            return f"no answer had come after {waited} ms{_afterwards(exchange, names)}"
+            return f"no answer within {waited} ms{_afterwards(exchange, names)}"
         case Wrong.CLOSED:
             reason = "" if violation.detail == Wrong.CLOSED.value else f": {violation.detail}"
             return f"the connection was closed{with_names(reason, names)}"
         case Wrong.SHAPE:
             shape = _shape(violation, exchange)
-            return f"the answer can't be one of that version: {with_names(shape, names)}"
+            return f"a malformed answer: {with_names(shape, names)}"
         case Wrong.DEVIATION:
             got = answer_words(exchange.api, exchange.answer_body, names)
             words = deviation(violation.detail, names)
             if (field := _wrong_field(violation, names)) is not None:
                 words = f"{field.field} {field.got} instead of {field.want}"
-            return f"it was answered {got} ({words})"
+            return f"{got} ({words})"
 
 
 def _afterwards(exchange: HistoryExchange, names: Mapping[str, str]) -> str:

@@ -17,7 +17,7 @@ BUG = "beats are not heard (https://issues.apache.org/jira/browse/KAFKA-9801)"
 
 def failed(step: int, observed: str, known: str = "") -> dict[str, Any]:
     """A failure in the full form of a certificate."""
-    message = f"a's Heartbeat v4 (step {step}) should have been answered NONE. Instead it was not."
+    message = f"a's Heartbeat v4 (step {step}) should have been answered NONE. Instead: nothing."
     row: dict[str, Any] = {
         "outcome": "fail",
         "rule": RULE,

@@ -90,33 +90,33 @@ SIGNATURES = [
     "A1 JoinGroup #2: NONE, generation 2, leads [A]",
 ]
 SENTENCES = [
-    "B2's JoinGroup v9 (step 9) should have been answered NONE, generation 2, follows A1: ",
-    "B1's Heartbeat v4 (step 10) should have been answered FENCED_INSTANCE_ID: ",
-    "B1's Heartbeat v4 (step 10) should have been answered with errorCode FENCED_INSTANCE_ID: ",
+    "B2's JoinGroup v9 (step 9) should have been answered NONE, generation 2, follows A1 because ",
+    "B1's Heartbeat v4 (step 10) should have been answered FENCED_INSTANCE_ID because ",
+    "B1's Heartbeat v4 (step 10) should have been answered with errorCode FENCED_INSTANCE_ID because ",
     "B2's JoinGroup v9 (step 12) should have waited for its answer until all members join, or ",
-    'A1\'s SyncGroup v5 (step 2) should have been answered NONE, assignment "A1", at once: ',
-    "B1's Heartbeat v4 (step 10) should have been answered FENCED_INSTANCE_ID: ",
-    "A1's JoinGroup v9 (step 1) should have been answered NONE, generation 1, leads [a new id]: ",
-    "B1's Heartbeat v4 (step 10) should have been answered in the bytes that its version has: ",
-    'A1\'s SyncGroup v5 (step 2) should have been answered NONE, assignment "A1": ',
+    'A1\'s SyncGroup v5 (step 2) should have been answered NONE, assignment "A1", at once because ',
+    "B1's Heartbeat v4 (step 10) should have been answered FENCED_INSTANCE_ID because ",
+    "A1's JoinGroup v9 (step 1) should have been answered NONE, generation 1, leads [a new id] because ",
+    "B1's Heartbeat v4 (step 10) should have been answered in the format of its version because ",
+    'A1\'s SyncGroup v5 (step 2) should have been answered NONE, assignment "A1" because ',
     "A1's JoinGroup v9 (step 4, answered in 6) should have been answered NONE, generation 2, ",
 ]
 INSTEAD = [
-    "Instead it was answered MEMBER_ID_REQUIRED, member id B1. Source: ",
-    "Instead it was answered NONE. ",
-    "Instead it was answered UNKNOWN_MEMBER_ID (errorCode UNKNOWN_MEMBER_ID instead of FENCED_",
-    "Instead it was answered at once: MEMBER_ID_REQUIRED, member id B1. ",
-    "Instead no answer had come after 0 ms. ",
-    "Instead the connection was closed. ",
-    "Instead the answer can't be one of that version: leader: is missing; version 9 has it. ",
-    "Instead it was answered FENCED_INSTANCE_ID (malformed bytes: 2 bytes are left over). ",
-    'Instead it was answered NONE, assignment "other" (assignment "other" instead of "A1"). ',
-    "Instead it was answered NONE, generation 2, leads [A1] (members [A1] instead of [A1, B1]). ",
+    "Instead: MEMBER_ID_REQUIRED, member id B1. Source: ",
+    "Instead: NONE. ",
+    "Instead: UNKNOWN_MEMBER_ID (errorCode UNKNOWN_MEMBER_ID instead of FENCED_",
+    "Instead: MEMBER_ID_REQUIRED, member id B1, at once. ",
+    "Instead: no answer within 0 ms. ",
+    "Instead: the connection was closed. ",
+    "Instead: a malformed answer: leader: is missing; version 9 has it. ",
+    "Instead: FENCED_INSTANCE_ID (malformed bytes: 2 bytes are left over). ",
+    'Instead: NONE, assignment "other" (assignment "other" instead of "A1"). ',
+    "Instead: NONE, generation 2, leads [A1] (members [A1] instead of [A1, B1]). ",
 ]
 
 
 def test_a_protocol_that_most_members_name_later_is_explained() -> None:
-    vote = " Of the protocols that all offer, the one that most members name first is taken."
+    vote = " The protocol must be the one that most members prefer, of those that all members offer."
     lie = about("JoinGroup", "A", lambda body: {**body, "protocolName": "roundrobin"})
     recording, verdict = run(entry(BEATS), "kafka-4", lie)
     said = explain(verdict, recording, KAFKA_4).sentence
@@ -164,10 +164,10 @@ RECORDED = [
     *sorted(Path(__file__).with_name("mock").glob("*.json")),
 ]
 HALVES = re.compile(
-    r" should have (?:been answered )?(?P<should>.*?)(?:: .*)? "
-    r"\(rule [A-Z0-9-]+, [A-Z]+(?:; such a failure is [A-Z]+)?\)\. "
-    r"Instead (?:it was answered )?(?P<came>.*?)\.(?: These are .*?\.)?"
-    r"(?: [\w ]+ these were wrong, too: .*?\.)?(?: Source: .*)?",
+    r" should have (?:been answered )?(?P<should>.*?)(?: because .*)? "
+    r"\(rule [A-Z0-9-]+, [A-Z]+(?:; this failure counts as [A-Z]+)?\)\. "
+    r"Instead: (?P<came>.*?)\.(?: The answer lists .*?\.)?"
+    r"(?: Also wrong [\w ]+: .*?\.)?(?: Source: .*)?",
     re.DOTALL,
 )
 
@@ -185,12 +185,12 @@ def alike(said: str) -> bool:
 
 def test_halves_that_read_alike_are_seen() -> None:
     said = (
-        "a's X v1 should have been answered NONE, h Empty: why (rule R, MUST). Instead it was {}."
+        "a's X v1 should have been answered NONE, h Empty because why (rule R, MUST). Instead: {}."
     )
-    assert alike(said.format("answered NONE, h Empty"))
-    assert alike(said.format("answered NONE, h Empty (members [A1] instead of [A1])"))
-    assert not alike(said.format("answered NONE, h Empty (protocolType a instead of b)"))
-    assert not alike(said.format("answered NONE, h Stable"))
+    assert alike(said.format("NONE, h Empty"))
+    assert alike(said.format("NONE, h Empty (members [A1] instead of [A1])"))
+    assert not alike(said.format("NONE, h Empty (protocolType a instead of b)"))
+    assert not alike(said.format("NONE, h Stable"))
 
 
 @pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
@@ -201,7 +201,7 @@ def test_the_halves_of_a_sentence_differ_and_name_a_broken_rule(path: Path) -> N
     assert explained.rule is not None
     assert not alike(explained.sentence)
     if verdict.violation is not None and verdict.violation.wrong is Wrong.EARLY:
-        assert " ms after it was sent: " in explained.sentence
+        assert " ms after it was sent because " in explained.sentence
 
 
 @pytest.mark.parametrize(
@@ -221,7 +221,7 @@ def test_a_value_of_a_wrong_type_is_told_not_that_it_is_missing(finding: str, sa
 
     recording, verdict = run(entry(BEATS), "kafka-4", odd)
     explained = explain(verdict, recording, KAFKA_4)
-    assert f"Instead the answer can't be one of that version: {said}" in explained.sentence
+    assert f"Instead: a malformed answer: {said}" in explained.sentence
     assert explained.signature.endswith("malformed answer: leader: is missing; version 9 has it")
 
 
@@ -230,7 +230,7 @@ def test_a_code_that_is_a_string_is_told(code: str) -> None:
     recording, verdict = run(
         entry(BEATS), "kafka-4", about("Heartbeat", "B", lambda body: {**body, "errorCode": code})
     )
-    said = f' Its errorCode is the string "{code}", where a number belongs. '
+    said = f' Its errorCode is the string "{code}"; it must be a number. '
     assert said in sentence(verdict, recording, KAFKA_4)
 
 
@@ -252,15 +252,15 @@ def test_a_field_that_is_wrong_has_a_reason_of_its_own() -> None:
     lie = about("JoinGroup", "A", other_metadata)
     recording, verdict = run(entry(FOLLOWER), "kafka-4", lie)
     said = sentence(verdict, recording, KAFKA_4)
-    assert ": the bytes of each member's last join are handed on as they are (rule JOIN-" in said
+    assert " because the coordinator passes on the bytes of each member's last join unchanged (rule " in said
     assert "Source: " not in said
     for got, rule, reason in (
-        ("A-1", "JOIN-PHASE-ALL-JOINED", "no id is handed out twice, or one process could act for"),
+        ("A-1", "JOIN-PHASE-ALL-JOINED", "a member id belongs to one process alone"),
         ("", "JOIN-DYNAMIC-EMPTY", "a dynamic member first gets an id and joins with it"),
     ):
         right = Allowed({"errorCode": 0}, rule, f"memberId is {got} instead of a new id")
         said = sentence(judged(Wrong.ANSWER, right, observed={}), a_recording(), KAFKA_4)
-        assert f": {reason}" in said
+        assert f" because {reason}" in said
 
 
 def test_two_live_members_of_one_instance_are_named() -> None:
@@ -270,7 +270,7 @@ def test_two_live_members_of_one_instance_are_named() -> None:
 
     recording, verdict = run(entry(FOLLOWER), "kafka-4", about("JoinGroup", "A", twice))
     first = sentence(verdict, recording, KAFKA_4)
-    assert "These are two live members of instance A." in first
+    assert "The answer lists two live members of instance A." in first
     honestly, held = run(entry(FOLLOWER), "comment-table-1")
     assert "two live members" not in sentence(held, honestly, KAFKA_4)
 
@@ -301,8 +301,8 @@ def test_an_answer_that_is_due_at_once_waits_for_nothing() -> None:
     assert verdict.violation is not None
     assert verdict.violation.wrong is Wrong.EARLY
     said = sentence(verdict, recording, KAFKA_4)
-    assert "(step 1) should have been answered NONE, generation 1, leads [a new id]: " in said
-    assert "Instead it was answered MEMBER_ID_REQUIRED, member id A1. " in said
+    assert "(step 1) should have been answered NONE, generation 1, leads [a new id] because " in said
+    assert "Instead: MEMBER_ID_REQUIRED, member id A1. " in said
     assert expected_answers(verdict, recording) == ["NONE, generation 1, leads [a new id]"]
     delayed, late = run(entry(BEATS), "mutant:static-asked-for-id", delay=3000)
     assert "waited for its answer until 3000 ms after it was sent" in sentence(
@@ -424,7 +424,7 @@ def test_silence_that_ended_too_late_says_what_came() -> None:
     body = {"errorCode": FENCED}
     allowed = Allowed(body, "HEARTBEAT-INSTANCE-FENCED", Wrong.SILENCE.value)
     said = sentence(judged(Wrong.SILENCE, allowed), a_recording(), KAFKA_4)
-    assert "no answer had come after 700 ms (after 0 ms: FENCED_INSTANCE_ID). " in said
+    assert "no answer within 700 ms (after 0 ms: FENCED_INSTANCE_ID). " in said
 
 
 def test_a_closed_connection_where_the_answer_is_not_due() -> None:
@@ -437,7 +437,7 @@ def test_the_right_answer_too_late() -> None:
     allowed = Allowed({"errorCode": FENCED}, "HEARTBEAT-INSTANCE-FENCED", Wrong.ANSWER.value)
     verdict = judged(Wrong.ANSWER, allowed, observed={"errorCode": FENCED})
     assert signature(verdict, a_recording()).endswith("Heartbeat: FENCED_INSTANCE_ID, too late")
-    assert "only after 700 ms, which is too late" in sentence(verdict, a_recording(), KAFKA_4)
+    assert ", too late: after 700 ms" in sentence(verdict, a_recording(), KAFKA_4)
 
 
 def test_several_right_answers_are_all_told() -> None:
@@ -450,7 +450,7 @@ def test_several_right_answers_are_all_told() -> None:
     for order in (allowed, allowed[::-1]):
         verdict = judged(Wrong.ANSWER, *order, observed={"errorCode": 0})
         said = sentence(verdict, a_recording(), KAFKA_4)
-        assert "been answered FENCED_INSTANCE_ID; or UNKNOWN_MEMBER_ID: " in said
+        assert "been answered FENCED_INSTANCE_ID; or UNKNOWN_MEMBER_ID because " in said
         assert signature(verdict, a_recording()).endswith("Heartbeat: NONE")
 
 

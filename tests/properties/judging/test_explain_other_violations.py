@@ -33,10 +33,10 @@ def test_what_was_wrong_before_the_verdict_is_told_and_marked() -> None:
     recording, verdict = told()
     explained = explain(verdict, recording, KAFKA_4)
     assert (
-        " Before that these were wrong, too: B1's Heartbeat v4 (step 17): errorCode "
+        " Also wrong before that: B1's Heartbeat v4 (step 17): errorCode "
         "FENCED_INSTANCE_ID instead of UNKNOWN_MEMBER_ID (rule HEARTBEAT-INSTANCE-UNMAPPED, MUST); "
     ) in explained.sentence
-    assert "; and 5 more fields of answers that the steps mark." in explained.sentence
+    assert "; and 5 more fields, which the steps mark." in explained.sentence
     places = [n for n, step in enumerate(explained.steps, 1) if step.endswith("← also wrong")]
     assert places == [*range(17, 21), *range(25, 29)]
     (last,) = [n for n, step in enumerate(explained.steps, 1) if step.endswith("← wrong")]

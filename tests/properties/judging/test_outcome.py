@@ -46,7 +46,7 @@ def too_grave(result: CaseResult) -> str:
         return f"{result.case.id}: {result.level.value}, but {rule.id} is {rule.level.value}"
     said = rule.level.value
     if result.level is not rule.level:
-        said += f"; such a failure is {result.level.value}"
+        said += f"; this failure counts as {result.level.value}"
     if result.level is not violation.level or f"(rule {rule.id}, {said})" not in result.message:
         return f"{result.case.id}: {result.level.value} is not what is said: {result.message}"
     return ""

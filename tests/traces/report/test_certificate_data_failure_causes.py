@@ -58,7 +58,7 @@ def test_another_answer_is_another_cause() -> None:
 
 
 def test_what_came_instead_of_an_error_is_one_cause_another_wrong_field_is_not() -> None:
-    said = "it should have been answered X. Instead it was answered NONE"
+    said = "it should have been answered X. Instead: NONE"
     fields = ("", "", " (generationId 3 instead of 2)", " (members [] instead of [A1])")
     rows = [
         failed(f"JOIN-A/{n}", "JOIN-A", f"a JoinGroup: NONE, generation {n}, {place}", said + field)

@@ -89,7 +89,7 @@ class Detail {
     const { verdict } = this.trace.data;
     if (verdict.wrong === "EARLY" && !differ.length) return `Expected no answer yet; got ${verdict.got}.`;
     if (verdict.wrong === "SILENCE") return `Got ${verdict.got}.`;
-    return differ.length ? `Expected ${verdict.expected.join("; or ") || "other bytes"}; got ${verdict.got}.` : `Got ${verdict.got}, which is no right answer here.`;
+    return differ.length ? `Expected ${verdict.expected.join("; or ") || "other bytes"}; got ${verdict.got}.` : `Got ${verdict.got}, which is not a right answer here.`;
   }
 
   state(index) {

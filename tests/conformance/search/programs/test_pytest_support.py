@@ -163,7 +163,7 @@ def test_a_program_is_checked_again_as_code(tmp_path: Path) -> None:
 
 
 def test_silence_is_a_fault(tmp_path: Path) -> None:
-    with pytest.raises(ViolationError, match="no answer had come"):
+    with pytest.raises(ViolationError, match="no answer within"):
         check_programs(silent, Program((Move("beat"),)), traces=tmp_path)
 
 
