@@ -224,7 +224,9 @@ def _vote(violation: Violation) -> str:
     chosen = nearest(violation.allowed)
     if chosen is None or not chosen.difference.startswith("protocolName "):
         return ""
-    return " The protocol must be the one that most members prefer, of those that all members offer."
+    return (
+        " The protocol must be the one that most members prefer, of those that all members offer."
+    )
 
 
 def _typed(body: Mapping[str, Any] | None) -> str:
@@ -313,7 +315,9 @@ def expected_answers(verdict: Verdict | None, recording: Recording | None) -> li
         case Wrong.DEVIATION:
             differs = _wrong_field(violation, names)
             right = (
-                "the format of its version" if differs is None else f"{differs.field} {differs.want}"
+                "the format of its version"
+                if differs is None
+                else f"{differs.field} {differs.want}"
             )
             return [right]
         case Wrong.EARLY | Wrong.CLOSED if not _right(violation):
@@ -368,9 +372,7 @@ def _came(
     match violation.wrong:
         case Wrong.ANSWER if chosen is not None and " instead of " in chosen.difference:
             differs = difference(exchange.api, violation.observed, chosen, names)
-            return got + (
-                "" if _is_repeated(differs, got, should) else f" ({differs})"
-            )
+            return got + ("" if _is_repeated(differs, got, should) else f" ({differs})")
         case Wrong.ANSWER:
             return f"{got}, too late: after {waited} ms"
         case Wrong.EARLY if _right(violation):

@@ -116,7 +116,9 @@ INSTEAD = [
 
 
 def test_a_protocol_that_most_members_name_later_is_explained() -> None:
-    vote = " The protocol must be the one that most members prefer, of those that all members offer."
+    vote = (
+        " The protocol must be the one that most members prefer, of those that all members offer."
+    )
     lie = about("JoinGroup", "A", lambda body: {**body, "protocolName": "roundrobin"})
     recording, verdict = run(entry(BEATS), "kafka-4", lie)
     said = explain(verdict, recording, KAFKA_4).sentence
@@ -252,7 +254,10 @@ def test_a_field_that_is_wrong_has_a_reason_of_its_own() -> None:
     lie = about("JoinGroup", "A", other_metadata)
     recording, verdict = run(entry(FOLLOWER), "kafka-4", lie)
     said = sentence(verdict, recording, KAFKA_4)
-    assert " because the coordinator passes on the bytes of each member's last join unchanged (rule " in said
+    assert (
+        " because the coordinator passes on the bytes of each member's last join unchanged (rule "
+        in said
+    )
     assert "Source: " not in said
     for got, rule, reason in (
         ("A-1", "JOIN-PHASE-ALL-JOINED", "a member id belongs to one process alone"),
@@ -301,7 +306,9 @@ def test_an_answer_that_is_due_at_once_waits_for_nothing() -> None:
     assert verdict.violation is not None
     assert verdict.violation.wrong is Wrong.EARLY
     said = sentence(verdict, recording, KAFKA_4)
-    assert "(step 1) should have been answered NONE, generation 1, leads [a new id] because " in said
+    assert (
+        "(step 1) should have been answered NONE, generation 1, leads [a new id] because " in said
+    )
     assert "Instead: MEMBER_ID_REQUIRED, member id A1. " in said
     assert expected_answers(verdict, recording) == ["NONE, generation 1, leads [a new id]"]
     delayed, late = run(entry(BEATS), "mutant:static-asked-for-id", delay=3000)
