@@ -90,15 +90,15 @@ SIGNATURES = [
     "A1 JoinGroup #2: NONE, generation 2, leads [A]",
 ]
 SENTENCES = [
-    "B2's JoinGroup v9 (step 9) should have been answered NONE, generation 2, follows A1 because ",
-    "B1's Heartbeat v4 (step 10) should have been answered FENCED_INSTANCE_ID because ",
-    "B1's Heartbeat v4 (step 10) should have been answered with errorCode FENCED_INSTANCE_ID because ",
+    "B2's JoinGroup v9 (step 9) should have been answered NONE, generation 2, follows A1 ",
+    "B1's Heartbeat v4 (step 10) should have been answered FENCED_INSTANCE_ID ",
+    "B1's Heartbeat v4 (step 10) should have been answered with errorCode FENCED_INSTANCE_ID ",
     "B2's JoinGroup v9 (step 12) should have waited for its answer until all members join, or ",
-    'A1\'s SyncGroup v5 (step 2) should have been answered NONE, assignment "A1", at once because ',
-    "B1's Heartbeat v4 (step 10) should have been answered FENCED_INSTANCE_ID because ",
-    "A1's JoinGroup v9 (step 1) should have been answered NONE, generation 1, leads [a new id] because ",
-    "B1's Heartbeat v4 (step 10) should have been answered in the format of its version because ",
-    'A1\'s SyncGroup v5 (step 2) should have been answered NONE, assignment "A1" because ',
+    'A1\'s SyncGroup v5 (step 2) should have been answered NONE, assignment "A1", at once ',
+    "B1's Heartbeat v4 (step 10) should have been answered FENCED_INSTANCE_ID ",
+    "A1's JoinGroup v9 (step 1) should have been answered NONE, generation 1, leads [a new id] ",
+    "B1's Heartbeat v4 (step 10) should have been answered in the format of its version ",
+    'A1\'s SyncGroup v5 (step 2) should have been answered NONE, assignment "A1" ',
     "A1's JoinGroup v9 (step 4, answered in 6) should have been answered NONE, generation 2, ",
 ]
 INSTEAD = [
@@ -151,7 +151,7 @@ def test_each_kind_of_fault_is_explained(
     assert explained.sentence.startswith(begins)
     assert instead in explained.sentence
     assert explained.rule is not None
-    assert explained.rule.because in explained.sentence
+    assert f" because {explained.rule.because} (rule " in explained.sentence
     assert f"(rule {explained.rule.id}, " in explained.sentence
     assert explained.rule.source in explained.sentence
     (marked,) = [step for step in explained.steps if step.endswith("← wrong")]
