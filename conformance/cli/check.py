@@ -100,7 +100,7 @@ _ACTS_TO: dict[str, tuple[ActKind, ...]] = {
     "LeaveGroup": ("leave", "remove"),
     "LeaveGroup member": ("leave", "remove"),
     "OffsetCommit": ("commit", "save"),
-    "TxnOffsetCommit": ("transact", "restart"),
+    "TxnOffsetCommit": ("transact", "produce"),
     "OffsetFetch": ("commit", "fetch"),
     "OffsetDelete": ("commit", "erase"),
     "DeleteGroups": ("leave", "delete"),

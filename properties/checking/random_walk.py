@@ -38,7 +38,7 @@ SIMPLEST_FIRST: tuple[str, ...] = (
 )
 """The kinds of acts, simplest first: shrinking replaces an act by one before it."""
 
-UNDRAWN = frozenset({"quit", "transact", "delete", "erase"})
+UNDRAWN = frozenset({"quit", "transact", "produce", "delete", "erase"})
 """Acts for exhaustive searches alone: drawn too, they would change what each seed draws."""
 
 KINDS: tuple[str, ...] = (

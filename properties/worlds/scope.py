@@ -41,6 +41,7 @@ ActKind = Literal[
     "batch",
     "save",
     "transact",
+    "produce",
     "delete",
     "erase",
     "fetch",
@@ -595,6 +596,11 @@ RARE_SCOPES: tuple[NamedScope, ...] = (
             members=2,
             acts=("join", "sync", "heartbeat", "transact", "tick"),
         ),
+    ),
+    NamedScope(
+        "outside producer",
+        "a member comes and goes, a producer outside of the group and an operator set offsets",
+        Scope(clients=1, members=1, acts=("join", "sync", "save", "produce", "leave", "erase")),
     ),
     NamedScope(
         "three members",

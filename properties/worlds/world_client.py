@@ -340,6 +340,13 @@ def _transact(seat: Seat, client: Client) -> Ask:
     return Ask("TxnOffsetCommit", seat.versions["TxnOffsetCommit"], message)
 
 
+def _produce(seat: Seat, _: Client) -> Ask:
+    partition = TxnCommitPartition(partition_index=1, committed_offset=4)
+    topics = (TxnCommitTopic(name="t", partitions=(partition,)),)
+    message = TxnOffsetCommitRequest(group_id=GROUP, transactional_id=seat.name, topics=topics)
+    return Ask("TxnOffsetCommit", seat.versions["TxnOffsetCommit"], message)
+
+
 def _delete(seat: Seat, _: Client) -> Ask:
     message = DeleteGroupsRequest(groups_names=(GROUP,))
     return Ask("DeleteGroups", seat.versions["DeleteGroups"], message)
@@ -408,6 +415,12 @@ ODD_ACTS: Mapping[str, OddAct] = {
         "TxnOffsetCommit, in a transaction of its own",
         _transact,
         since=("TxnOffsetCommit", _INSTANCE_SINCE["TxnOffsetCommit"]),
+    ),
+    "produce": OddAct(
+        "TxnOffsetCommit of a producer outside of the group, for another partition",
+        _produce,
+        member=False,
+        since=("TxnOffsetCommit", 0),
     ),
     "delete": OddAct(
         "DeleteGroups of an operator", _delete, member=False, since=("DeleteGroups", 0)

@@ -507,3 +507,20 @@ def test_the_search_for_endless_runs_ends_when_the_time_is_over() -> None:
     assert late.cut
     assert not late.tested
     assert lines[0] == "3 states, 2 to go"
+
+
+@pytest.mark.parametrize(
+    ("table", "rule_id", "broken"),
+    [
+        ("TxnOffsetCommit", "TXN-COMMIT-NO-MEMBERS", "an-accepted-commit-is-read"),
+        ("TxnOffsetCommit", "TXN-COMMIT-ANONYMOUS", "an-accepted-commit-is-read"),
+        ("OffsetDelete", "OFFSET-DELETE-EMPTY", "a-deletion-is-done-or-refused"),
+    ],
+)
+def test_a_row_of_offsets_that_does_nothing_is_found_in_a_rare_world(
+    table: str, rule_id: str, broken: str
+) -> None:
+    revision = with_rows(table, KAFKA_4.rule(rule_id).but(effect=(), source="x", because="x"))
+    result = check_revision(revision, [find_property(broken)], questions=[ALONE], rare=RARE_SCOPES)
+
+    assert only(result).finding is PropertyStatus.BROKEN
