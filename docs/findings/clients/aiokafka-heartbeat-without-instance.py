@@ -50,8 +50,8 @@ async def main():
         while count.times == 0:
             await asyncio.sleep(0.1)
     await asyncio.wait(tasks, timeout=20)
-    print("errors told to a user:", [task.exception() for task in tasks if task.done()])
-    print("times in 20 s that each process was given the partition:", [c.times for c in counts])
+    print("errors that a user got:", [task.exception() for task in tasks if task.done()])
+    print("times in 20 s that each process got the partition:", [c.times for c in counts])
 
 
 asyncio.run(main())

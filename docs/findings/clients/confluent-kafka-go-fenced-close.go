@@ -58,7 +58,7 @@ func main() {
 	pollUntil(second, func(kafka.Event) bool { return len(ok(second.Assignment())) > 0 })
 	fmt.Println("the second process, with the same instance id, has the partition")
 	pollUntil(first, func(event kafka.Event) bool { err, is := event.(kafka.Error); return is && err.IsFatal() })
-	fmt.Println("the first one is told a fatal error, and calls Close")
+	fmt.Println("the first one gets a fatal error, and calls Close")
 	closed := make(chan error)
 	go func() { closed <- first.Close() }()
 	select {

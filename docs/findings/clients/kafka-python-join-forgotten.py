@@ -60,7 +60,7 @@ for timeout_ms in (5000, 100):
     print(
         f"a member subscribes to one more topic and polls for {timeout_ms} ms each time", flush=True
     )
-    print(f"of the three records that are for it, it is given in 10 s: {count}")
+    print(f"records that it reads in 10 s, of three: {count}")
     stop.set()
     thread.join()
     second.close()

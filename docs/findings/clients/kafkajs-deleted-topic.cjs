@@ -30,7 +30,7 @@ async function main () {
   await produce(kept)
   await produce(old)
   await sleep(5000)
-  console.log('records that the user was given, of four:', read)
+  console.log('records that the user got, of four:', read)
   await admin.deleteTopics({ topics: [old] })
   console.log('one of two topics is deleted')
   await sleep(15000)

@@ -39,7 +39,7 @@ async function main () {
   }
   await producer.send({ topic, messages: [0, 1].map(partition => ({ partition, value: 'x' })) })
   await sleep(3000)
-  console.log('records that the users were given, of two:', read)
+  console.log('records that the users got, of two:', read)
   process.exit()
 }
 

@@ -41,7 +41,7 @@ await sleep(2000)
 console.log('the first member has partitions', first.has, 'and the second has', second.has)
 await produce(5)
 await sleep(2000)
-console.log('the first is given, of partitions that the second has:',
+console.log('records that the first gets, of partitions that the second has:',
   first.read.filter(partition => second.has.includes(partition)).length)
-console.log('the second is given of them:', second.read.length)
+console.log('records that the second gets of them:', second.read.length)
 process.exit()

@@ -31,6 +31,6 @@ await start(0)
 await start(1)
 setTimeout(() => {
   console.log('times in 20 s that each process joined:', joins)
-  console.log('told to the users:', [...new Set(told)])
+  console.log('errors that the users got:', [...new Set(told)])
   process.exit()
 }, 20000)

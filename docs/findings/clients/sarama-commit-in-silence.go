@@ -65,5 +65,5 @@ func main() {
 	must(0, must(sarama.NewSyncProducer(bootstrap, config)).SendMessages([]*sarama.ProducerMessage{record}))
 	group := must(sarama.NewConsumerGroup(bootstrap, name, config))
 	go group.Consume(context.Background(), []string{name}, member{admin})
-	fmt.Println("told to the user:", <-group.Errors())
+	fmt.Println("error that the user gets:", <-group.Errors())
 }

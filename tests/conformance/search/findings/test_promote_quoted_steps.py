@@ -33,7 +33,7 @@ def test_a_page_quotes_its_trace(path: Path) -> None:
         "make it anew: python -m fencepost.conformance.search.findings.promote "
         f"docs/findings/{path.name}"
     )
-    assert f"`fencepost replay docs/findings/{path.name} kafka:" in page
+    assert f"\nfencepost replay docs/findings/{path.name} kafka:" in page
 
 
 @pytest.mark.parametrize("path", TRACES, ids=lambda path: path.stem)
