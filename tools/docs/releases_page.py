@@ -75,6 +75,14 @@ RELEASES: Mapping[str, tuple[str, ...]] = {
         *("2.12.1", "2.11.0", "2.7.0", "2.4.0", "2.2.3"),
         *("1.35.0", "1.34.0", "1.33.2", "1.31.0", "1.27.0"),
     ),
+    "confluent-kafka-javascript": (
+        *("1.10.1", "1.9.1", "1.8.2", "1.7.0", "1.6.0"),
+        *("1.5.0", "1.4.1", "1.3.2", "1.2.0", "1.0.0"),
+    ),
+    "rdkafka-rust": (
+        *("0.39.0", "0.38.0", "0.37.0", "0.36.3", "0.35.0"),
+        *("0.34.0", "0.33.2", "0.32.2", "0.31.0", "0.30.0"),
+    ),
 }
 """The newest release of each of the last ten minor ones, of kafka-go, which stays at 0.4, of the
 last ten, the newest first; as far as the registries have them."""
