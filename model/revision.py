@@ -26,7 +26,14 @@ Distortion = Callable[[Message], Message]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SetRule:
-    """Put a rule into a table, in place of the one with its id if there is one."""
+    """Add a rule to a table, or replace the rule with the same id.
+
+    `table`: name of the table, as `fencepost table` prints it.  `rule`: a new `Rule`, or a changed
+    one, `KAFKA_4.rule(ID).but(…)`.  `passage`: source of the difference.
+
+    Two rows must not apply in one situation: a new row needs a narrower guard in the old one.  A
+    rule with another effect needs another `because`.
+    """
 
     table: str
     rule: Rule
@@ -40,7 +47,10 @@ class SetRule:
 
 @dataclass(frozen=True, slots=True)
 class DropRule:
-    """Take a rule out of a table."""
+    """Remove a rule from a table.
+
+    `table`: name of the table.  `rule_id`: id of the rule.  `passage`: source of the difference.
+    """
 
     table: str
     rule_id: str
@@ -130,7 +140,13 @@ def derive(
     *,
     empty_instance_is_none: bool = False,
 ) -> Revision:
-    """Make a revision that differs from another in these rules.
+    """Make a revision that differs from another one in some rules.
+
+    `base`: such as `KAFKA_4`.  `name`, `about`: of the new revision.  `differences`: each a
+    `SetRule` or a `DropRule`, at most one for a rule.  `apis`: API → (lowest, highest version), by
+    default those of the base.  `empty_instance_is_none`: True if an instance id of "" means none.
+
+    The tables are checked when a command loads the revision, not here.
 
     Raises UnknownNameError for a table, or a rule to drop, that isn't there, and TableError for a
     value that is no revision, difference, rule or guard, and for two differences about one rule.

@@ -216,7 +216,7 @@ def check_json(checked: Checked, failures: Iterable[Failure]) -> dict[str, Any]:
     "--no-cache",
     is_flag=True,
     envvar="FENCEPOST_NO_CACHE",
-    help="Explore every world, also those that earlier checks explored.",
+    help="Explore each world again, and keep no result (also: FENCEPOST_NO_CACHE).",
 )
 @traces_option
 @strict_option
@@ -238,8 +238,36 @@ def check_command(
 ) -> None:
     """Check a revision in a few small worlds.
 
-    REVISION is a name, or FILE.py:NAME.  Each world is explored exhaustively, unless a limit ends
-    it.  Rows of the table that no property speaks of are listed: nothing is known of them.
+    REVISION is a name, or FILE.py:NAME.  `check` explores each world exhaustively, unless a limit
+    ends it, and shows the shortest run to each violation.  It also checks the tuples PROPERTIES,
+    WORLDS and PROMISES of the file.
+
+    Results of a property: `holds`.  `expected violation`: the revision or its base breaks the
+    property by design; --property shows the run.  `violated`.  `violated, as its text asks`: the
+    text of a draft demands the violation, which is a failure, too.  `never put to the test`: no
+    case occurred, which is a failure; with --question alone it is only a note.
+
+    Own rules of the file are tested, too, if all worlds are explored.  A rule is exercised if it
+    decides something in a world; for this, `check` also explores rarer worlds, with three members
+    or old versions.  A rule is covered if a property is violated when the rule does nothing or
+    accepts what it refuses, or if the rule violates a property.  `check` can't tell this if the
+    property is violated anyway.  A rule that is not exercised gives exit code 2, and with --strict
+    also a rule that is not covered.  A violation (1) comes before 2.  At the end, `check` lists the
+    rules of the base that no property covers.
+
+    After a limit the verdict is `not finished`: it proves nothing unless something is violated.
+    With --minutes each world gets its part of the time, and unused time goes to the next worlds and
+    then to your own rules.
+
+    Results are kept in `check`, below the folder that FENCEPOST_CACHE names; delete it at any time.
+    A world is explored again if its scope, a rule that decides in it, a property with the functions
+    that it names, or fencepost has changed.  `check` can't notice that your function reads a file
+    or the time: use --no-cache.  It keeps no results of limited checks and of mutants.
+
+    JSON: `own_rows` has the status of each own rule: covered, not covered by any property, not
+    exercised by any world, or not tried.  `only_elsewhere` lists the properties that only other
+    engines check.  `is_safe` and `holds` are false if a property was never tested or an own rule
+    was not exercised.
     """
     teller = ProgressTeller()
     limits = (max_states, None if minutes is None else minutes * 60)

@@ -102,14 +102,14 @@ def shrink_command(
 @click.option(
     "--today",
     is_flag=True,
-    help="Expect the verdict of today, not that of the file, because the judge was fixed.",
+    help="Expect today's verdict instead of the file's, because fencepost was fixed.",
 )
 def adopt_command(finding: Path, *, name: str | None, into: Path | None, today: bool) -> None:
     """Add a trace to the regression corpus.
 
-    The tests of the checkout then expect its verdict.  FINDING is a trace file, such as `fuzz
-    --report`, `nightly` and `shrink` write, or an ITF file.  It is refused if the corpus has it
-    already, its name is taken, or its verdict differs today.
+    The tests of the checkout then expect its verdict.  FINDING is a trace file of `fuzz --report`,
+    the nightly search or `shrink`, or an ITF file.  It is refused if the corpus has an equal trace
+    or a trace of this name, or if its verdict differs today.
     """
     corpus = corpus_here(into, Path.cwd())
     click.echo(adopt(read_trace(finding), corpus, name=name, today=today).text())

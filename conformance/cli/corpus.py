@@ -63,7 +63,14 @@ _LOGS = (
 def corpus_group() -> None:
     """Generate and check traces by the million.
 
-    The work is done in one process, or on Spark.
+    The work is done in one process (extra `corpus`), or on Spark (extra `spark`, Java 17); both
+    give equal rows.  With Spark, executors get fencepost as an archive and need Python and pyarrow.
+    DIR must have the same name on all machines: a shared folder, or a URI of Arrow (hdfs://, s3://,
+    gs://).  A file is a task, so a hundred files for each core keep all cores busy.
+
+    A file gets its name when it is complete.  After a crash, run the command again with the same
+    options: it makes the missing files.  All tables are Parquet, version 1; columns may be added
+    within a version.  `revision` and `mutant` (`none`: the revision itself) are folders.
     """
 
 
@@ -117,8 +124,25 @@ def generate_command(
 ) -> None:
     """Generate traces from revisions and mutants.
 
-    The same options always make the same traces.  A second run makes what is missing.
-    """
+    The same options always make the same traces.  A trace depends only on the seed, its number and
+    its model, so a larger corpus contains the smaller one.
+
+    \b
+    Columns of traces/revision=R/mutant=M/shard-N.parquet, one row for each trace:
+      `trace`          its number
+      `scope`          number of the clients' scope, 0 to 2
+      `config`         settings of the group, by Kafka's names
+      `clock`          virtual
+      `lag_ms`         0
+      `steps`          the history, as in a trace file: `do`, `at_ms`,
+                       `by_ms` (the latest time), `id`, `member`,
+                       `connection`, `client_id`, `api`, `version`, `body`
+                       (JSON; null if the connection was closed),
+                       `findings`, `dropped`
+      `turns`          the run of the model: `act`, `client` (-1: none),
+                       `outcome` (the number of the allowed outcome),
+                       `rules`, `state` (of the group after it)
+    """  # noqa: D301  (click keeps the lines after it)
     names = [name for listed in mutants for name in listed.split(",") if name]
     chosen = list(MUTANTS) if _ALL in names else names
     try:
@@ -150,9 +174,24 @@ def check_command(
 ) -> None:
     """Check every trace in DIR against a revision.
 
-    The oracle judges it, and the invariants must hold.  Run again, it checks what is not
-    checked yet.
-    """
+    The oracle judges each trace, and the properties of histories and the invariants must hold.  A
+    second run checks only new traces.
+
+    \b
+    Columns of verdicts/judge=R/revision=…/mutant=…/shard-N.parquet:
+      `trace`          its number
+      `turns`          its length
+      `outcome`        holds, violated, unknown, or error (the check failed)
+      `level`, `rule`  level and rule of the violation
+      `api`            request with the wrong answer
+      `wrong`          kind of the violation; PROPERTY if only a property
+                       is violated
+      `seen`           kind of the answer
+      `request`        the request with the wrong answer
+      `decided_by`     the rules that apply to it
+      `broken`         ids of the violated properties
+      `message`        one sentence; for an error its class and text
+    """  # noqa: D301  (click keeps the lines after it)
     _known(judge)
     with engine_of(engine, master) as running:
         from fencepost.traces.pipeline.corpus import triage  # noqa: PLC0415
@@ -178,8 +217,16 @@ def check_command(
 def coverage_command(folder: str, engine: str, master: str | None, *, as_json: bool) -> None:
     """Count the rules, pairs of rules and states in DIR.
 
-    What small worlds can reach and no trace shows is missing.
-    """
+    An item is missing if an exhaustive search of small worlds reaches it and no trace does.
+
+    \b
+    Columns of coverage.parquet:
+      `revision`, `mutant`   the model
+      `kind`                 rule, pair or state
+      `item`                 its name
+      `traces`               number of traces that have it
+      `first`                number of the first one
+    """  # noqa: D301  (click keeps the lines after it)
     with engine_of(engine, master) as running:
         from fencepost.traces.pipeline.corpus import triage  # noqa: PLC0415
         from fencepost.traces.pipeline.corpus.corpus_coverage import KINDS, coverage_json  # noqa: PLC0415
@@ -232,9 +279,9 @@ def minimise_command(
 def triage_command(
     folder: str, judge: str, out: Path | None, engine: str, master: str | None, *, as_json: bool
 ) -> None:
-    """Group the violations in DIR and shrink one of each.
+    """Group the violations in DIR and shrink one of each group.
 
-    The smallest of each group is shrunk.
+    A group has one fingerprint: rule, request and kind of violation.  Its shortest trace is shrunk.
     """
     _known(judge)
     with engine_of(engine, master) as running:
@@ -274,7 +321,9 @@ def explore_command(
 ) -> None:
     """Visit every world within bounds, level by level.
 
-    Each level is kept in DIR.  Run again, it goes on after the last whole level.
+    Use it for bounds that are too large for `fencepost explore`.  It counts worlds and lists
+    violated properties, without their runs.  Each level is a table in DIR.  A second run continues
+    after the last complete level.
     """
     _known(revision)
     with engine_of(engine, master) as running:

@@ -57,11 +57,14 @@ def diff_command(
     report: Path | None,
     as_json: bool,
 ) -> int:
-    """Find what tells two revisions apart.
+    """Find the shortest runs in which two revisions answer differently.
 
-    These are the shortest sequences, one for each pair of rules that decide where the answers
-    differ.  Without options, several small scopes are searched; with options, the scope that they
-    give.
+    There is one run for each pair of rules that decide the different answers.  Without options,
+    several small scopes are searched; with options, their scope.
+
+    A run ends where the answers first differ, because clients that got different answers do
+    different things.  A rule whose difference needs another difference first is listed without a
+    run: derive a revision that differs in this rule alone.
     """
     bounds: tuple[NamedScope, ...] = DIFF_SCOPES
     if scope is not None:

@@ -373,8 +373,12 @@ def explore_command(
 ) -> None:
     """Visit every world within bounds.
 
-    Each property is checked in each.  Restarts, generations and member ids have no bound: worlds
-    that differ only in names are one.
+    Each property is checked in each world.  Restarts, generations and member ids have no bound:
+    worlds that differ only in names count as one.
+
+    A property whose premise was never true is `not reached within these bounds`, which is a failure
+    only with --property.  --max-depth is a bound like the others.  --max-states ends the search
+    early: without a violation the exit code is 2.
     """
     if graph is not None and graph.suffix not in SUFFIXES:
         raise click.UsageError(f"can't write {graph}; name a file {' or '.join(SUFFIXES)}")

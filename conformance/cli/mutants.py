@@ -30,9 +30,11 @@ def named_mutants(names: tuple[str, ...]) -> list[Mutant]:
 def mutants_command(names: tuple[str, ...], as_json: bool) -> int:
     """List the models broken on purpose.
 
-    One NAME is explained: its source, what it changes, what it breaks.
+    With one NAME: its source, its changes, and the properties that it violates.
 
-    `mutant:NAME` is a target, a revision and, for mutants of clients, a client.
+    A mutant is the model with one fault: a fault that a coordinator really had, named by its
+    ticket, or a systematic one, such as a weaker condition, another answer, a missing step or a
+    lost timer.  `mutant:NAME` is a target and a revision, and for mutants of clients a client.
     """
     mutants = named_mutants(names)
     if as_json:

@@ -75,8 +75,13 @@ _KINDS = {
 def prove_command(revision: str, names: tuple[str, ...], *, strict: bool, as_json: bool) -> int:
     """Prove the properties for any number of members.
 
-    Z3 proves that every step keeps them, for any number of members and instances.  What is not
-    simply proved is shown; with --property each count, and each expected violation as a step.
+    Z3 proves that every step keeps the properties that are formulas, for any number of members and
+    instances.  It needs the extra `prove`.
+
+    The output has only properties that are not fully proved; with --property it has each count, and
+    each expected violation as a step.  A property that the base violates, and your revision keeps,
+    is a note and no failure.  A rule is not covered if it has a step of your own, or if a mutant
+    performs its steps differently.  A column of your own may have any value.
     """
     revision_ = find_revision(revision)
     for name in names:

@@ -89,7 +89,7 @@ def _rules(revision: Revision) -> Iterator[dict[str, Any]]:
 def table_command(revision: str, as_json: bool) -> None:
     """Print the decision table: checks, then rows.
 
-    Of a revision that is made from another one, what is added (+), changed (~) and dropped (-) is
+    If the revision is made from another one, its added (+), changed (~) and dropped (-) rules are
     marked.
     """
     chosen = find_revision(revision)

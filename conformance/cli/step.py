@@ -86,9 +86,9 @@ class _WrongLineError(Exception):
 )
 @scope_options(Scope(clients=2, members=2), has_depth=False)
 @question_option
-@click.option("--random", "walk", type=Whole(1, 1_000), metavar="N", help="First N random steps.")
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Of the random steps.")
-@click.option("--take", metavar="N[,N...]", help="First take these choices, by their numbers.")
+@click.option("--random", "walk", type=Whole(1, 1_000), metavar="N", help="Take N random steps.")
+@click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the random steps.")
+@click.option("--take", metavar="N[,N...]", help="Take these choices first, by their numbers.")
 @output_option("Save the run there as a trace, however it ends.")
 @click.pass_context
 def step_command(
@@ -104,11 +104,17 @@ def step_command(
 ) -> None:
     """Go through a revision by hand, step by step.
 
-    It lists what may happen next, with the answer and the rules; choose by number, or say `help`.
-    The lines may come from a file, too.
+    It lists the possible events with their answers and rules.  Choose one by its number, or type
+    `help`.  A choice that violates a property is marked; `as expected` means that the revision is
+    known to violate it.  A choice where no rule applies has the reason, and can't be taken.
 
-    It begins with no group and the clients of a scope.  With FILE, a trace that `check`, `explore`,
-    `diff` or `step` wrote, it begins at the end of that run.
+    Commands may come from a file on stdin.  A wrong line then ends the session with exit code 64,
+    and the last line on stderr is the command that takes the same steps again.  At a terminal,
+    `quit` and Ctrl-C first offer to save the run.
+
+    The session starts without a group, with the clients of a scope.  With FILE, a trace of `check`,
+    `explore`, `diff` or `step`, it starts at the end of that run; with another --revision, before
+    the first step that this revision answers differently.
     """
     if file is not None:
         worlds = [*bounds_on_line(ctx), *([] if question is None else ["--question"])]

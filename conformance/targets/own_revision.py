@@ -80,7 +80,11 @@ def load_named(name: str) -> None:
 
 
 def load_revision(reference: str) -> Revision:
-    """Load, check and return the revision `FILE.py:NAME`.  Raises OwnRevisionError."""
+    """Load, check and return the revision `FILE.py:NAME`.
+
+    The file is run.  Its tuples `PROPERTIES`, `WORLDS` and `PROMISES` belong to the revision.
+    Raises OwnRevisionError.
+    """
     file, _, name = reference.rpartition(":")
     module = _run(Path(file))
     loaded = getattr(module, name, None)

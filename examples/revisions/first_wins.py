@@ -1,8 +1,8 @@
-"""An instance belongs to the process that came first, as long as it is a member.
+"""An instance id belongs to the first process that uses it, as long as that process is a member.
 
-In KIP-345 the last one wins: a second process takes the instance over, and the first is fenced.
-Here the second is refused until the first has left, or its session is over.  The property at the
-end says what this is for; `check` holds it, and shows what is lost:
+In KIP-345 the last process wins: it takes the instance over, and the coordinator fences the first
+process.  Here the coordinator refuses the second process until the first one has left the group or
+its session has ended.  The property at the end states the aim.
 
     fencepost check examples/revisions/first_wins.py:FIRST_WINS
 """
@@ -21,9 +21,9 @@ TAKEN_OVER = (
 FIRST_WINS = derive(
     KAFKA_4,
     "first-wins",
-    "a process whose instance is taken is refused, and nobody is replaced",
+    "the coordinator refuses a second process of an instance",
     (
-        # Rules are dropped, and one that applies in all their states is added.
+        # Remove four rules, and add one that applies in all their states.
         *(DropRule("JoinGroup", rule_id, IDEA) for rule_id in TAKEN_OVER),
         SetRule(
             "JoinGroup",
@@ -32,7 +32,7 @@ FIRST_WINS = derive(
                 when(mid=Mid.EMPTY, inst=Inst.OTHER),
                 answer=Error.FENCED_INSTANCE_ID,
                 source=IDEA,
-                because="the instance has a member, who is not known to be gone",
+                because="the instance has a member, which may still be alive",
             ),
             IDEA,
         ),
@@ -41,33 +41,33 @@ FIRST_WINS = derive(
 
 
 def replaced(step: StepView) -> str | None:
-    """Return what is wrong: an instance that is another member's after the step."""
+    """Return the violation: the instance of a member that another member holds after the step."""
     if step.before is None or step.after is None:
         return None
     for instance, holder in step.before.static:
         if step.after.holder(instance) not in {holder, None}:
-            return f"{instance} was {holder}'s, and now it is {step.after.holder(instance)}'s"
+            return f"{instance} moved from {holder} to {step.after.holder(instance)}"
     return None
 
 
 def has_holder(step: StepView) -> bool:
-    """Return whether there is an instance to take: without such a step nothing is tested."""
+    """Return True if the group has an instance that another process could take."""
     return step.before is not None and bool(step.before.static)
 
 
 PROPERTIES = (
     Property(
         id="nobody-is-replaced",
-        meaning="An instance changes hands only when its member is gone.",
+        meaning="An instance gets another member only after its member is gone.",
         source=IDEA,
         kind=PropertyKind.STEP,
-        scope="every step of a group that has a static member",
+        scope="each step of a group that has a static member",
         engines=frozenset({Engine.EXPLORATION, Engine.HYPOTHESIS}),
         holds=replaced,
         premise=has_holder,
         not_by={
-            Engine.PROOF: "it is a function, and proofs take formulas",
-            Engine.ANSWERS: "it looks into the group",
+            Engine.PROOF: "proofs need a formula, and this is a function",
+            Engine.ANSWERS: "answers don't show the group",
         },
     ),
 )

@@ -1,7 +1,7 @@
-"""A static member that leaves has half a session to come back, if its session is a short one.
+"""A static member with a short session that leaves has half a session to come back.
 
-No column tells a short session, and no step halves it: the file brings both, as functions of the
-group.  Proofs don't know what they do, and say so.
+The file defines a column that recognises a short session, and a step that halves it.  Proofs don't
+cover such a step, and report this.
 
     fencepost check examples/revisions/grace.py:GRACE --question "side by side"
 """
@@ -29,20 +29,20 @@ SHORT_MS = 10_000
 
 
 def has_short_session(group: Group | None, member_id: str, _instance: str | None) -> bool:
-    """Return whether the member of this id has a short session."""
+    """Return True if the member of this id has a short session."""
     member = None if group is None else group.member(member_id)
     return member is not None and member.session_timeout_ms <= SHORT_MS
 
 
 def halve_session(work: ClassicWork) -> None:
-    """Let the session of the caller end in half of its timeout."""
+    """End the session of the caller after half of its timeout."""
     member = work.group.member(work.caller)
     if member is not None:
         work.set_timer("session", work.caller, member.session_timeout_ms // 2)
 
 
-SHORT = Column("short session", (False, True), "whether the caller's is short", has_short_session)
-HALVE_SESSION = OwnStep("HALVE_SESSION", "its session ends in half of its timeout", halve_session)
+SHORT = Column("short session", (False, True), "if the session is a short one", has_short_session)
+HALVE_SESSION = OwnStep("HALVE_SESSION", "its session ends after half its timeout", halve_session)
 
 LEAVE = KAFKA_4.rule("LEAVE-MEMBER")
 HAS_GRACE = when(
@@ -66,7 +66,7 @@ GRACE = derive(
                 (HALVE_SESSION,),
                 Error.NONE,
                 source=IDEA,
-                because="a process that is replaced comes back soon, and keeps its partitions",
+                because="a process that restarts soon keeps its partitions",
             ),
             IDEA,
         ),

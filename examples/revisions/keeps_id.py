@@ -1,7 +1,7 @@
-"""A static member that restarts keeps its member id: it is told the id of its instance.
+"""A static member that restarts keeps its member id: the coordinator answers with the stored id.
 
-The first comment under the KIP asks for this (row 6).  It is simpler: nobody is replaced, and no
-assignment names an old id.  But is the old process still told that it was replaced?
+The first comment under the KIP asks for this (row 6).  It is simpler: the coordinator replaces no
+member id, and no assignment names an old one.  But does the old process still get an error?
 
     fencepost check examples/revisions/keeps_id.py:KEEPS_ID --question "two processes"
 """
@@ -9,7 +9,7 @@ assignment names an old id.  But is the old process still told that it was repla
 from fencepost.model import KAFKA_4, Do, Revision, SetRule, derive
 
 COMMENT = "KIP-345's page, first comment table, row 6"
-# The caller goes on as the holder of its instance, under the holder's id.
+# The steps after HAND_OUT_HOLDER act on the member that holds the instance.
 AS_HOLDER = (Do.HAND_OUT_HOLDER, Do.UPDATE_MEMBER, Do.RESTART_SESSION)
 AND_THEN = {
     "JOIN-STATIC-EMPTY-PREPARING": (Do.PARK_JOIN,),
@@ -20,14 +20,14 @@ AND_THEN = {
 
 
 def keeping(base: Revision) -> tuple[SetRule, ...]:
-    """Return the four rules of a restart, each with another effect and for another reason."""
+    """Return the four rules of a restart, with another effect and another reason."""
     return tuple(
         SetRule(
             "JoinGroup",
             base.rule(rule_id).but(
                 effect=AS_HOLDER + then,
                 source=COMMENT,
-                because="a restarted member is the same member, so it has the same id",
+                because="a restarted member is the same member, so it keeps its id",
             ),
             COMMENT,
         )

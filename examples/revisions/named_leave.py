@@ -1,7 +1,7 @@
-"""A static member leaves by its instance: by its member id alone it stays.
+"""A static member must name its instance when it leaves; by its member id alone it stays.
 
-`inst` is about what a request names, so it doesn't tell a dynamic member from a static one that
-leaves its instance out; the column `membership` does.
+The column `inst` describes the request, so it can't tell a dynamic member from a static member that
+doesn't send its instance id.  The column `membership` can.
 
     fencepost check examples/revisions/named_leave.py:NAMED_LEAVE --question "nameless leave"
 """
@@ -28,7 +28,7 @@ NAMELESS = when(mid=Mid.MEMBER, inst=Inst.NONE, membership=Membership.STATIC)
 
 
 def narrowed(rule_id: str) -> SetRule:
-    """Return a rule of kafka-4 for all but a static member that leaves its instance out."""
+    """Return a rule of kafka-4, except for a static member that doesn't send its instance id."""
     rule = KAFKA_4.rule(rule_id)
     return SetRule("LeaveGroup member", rule.but(guard=all_of(rule.guard, negate(NAMELESS))), IDEA)
 
@@ -36,7 +36,7 @@ def narrowed(rule_id: str) -> SetRule:
 NAMED_LEAVE = derive(
     KAFKA_4,
     "named-leave",
-    "a static member that leaves names its instance",
+    "a static member must name its instance when it leaves",
     (
         narrowed("LEAVE-MEMBER"),
         narrowed("LEAVE-MEMBER-PREPARING"),
@@ -47,14 +47,14 @@ NAMED_LEAVE = derive(
                 NAMELESS,
                 answer=Error.UNKNOWN_MEMBER_ID,
                 source=IDEA,
-                because="an id changes with each restart, and may be that of an earlier process",
+                because="the member id may be that of an earlier process",
             ),
             IDEA,
         ),
     ),
 )
 
-# A leave that names a static member by its id alone ...
+# A leave that names a static member by its member id alone ...
 BY_ID_ALONE = logic.all_of(
     logic.is_now(sig.EVENT, sig.LEAVE_ROW),
     logic.negate(sig.INST_GIVEN.now()),
@@ -65,13 +65,13 @@ BY_ID_ALONE = logic.all_of(
 PROPERTIES = (
     Property(
         id="nobody-static-leaves-by-id",
-        meaning="A leave that names a static member by its id alone doesn't remove it.",
+        meaning="A leave that names a static member by its member id alone doesn't remove it.",
         source=IDEA,
         kind=PropertyKind.STEP,
         scope="rows of a leave",
         engines=frozenset({Engine.PROOF, Engine.EXPLORATION, Engine.HYPOTHESIS}),
         formula=logic.implies(BY_ID_ALONE, sig.MEMBER.then(sig.MID)),  # ... leaves it there.
         premise=BY_ID_ALONE,
-        not_by={Engine.ANSWERS: "it looks into the group"},
+        not_by={Engine.ANSWERS: "answers don't show the group"},
     ),
 )

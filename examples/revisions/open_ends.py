@@ -1,6 +1,6 @@
-"""The experiments on the KIP's open ends, and what they are for, as a property.
+"""The experiments on the KIP's open ends, with a property, a world and a promise for them.
 
-`docs/designers/experiments.md` shows what `fencepost check` says of them.
+`docs/designers/experiments.md` shows the results of `fencepost check`.
 """
 
 from fencepost.model import GroupState, Incoming, find_revision
@@ -31,52 +31,52 @@ def newcomers(step: StepView) -> set[str]:
 
 
 def stops_others(step: StepView) -> str | None:
-    """Return what is wrong: a newcomer for whom all others have to join again."""
+    """Return the violation: all other members must join again because of a newcomer."""
     new = newcomers(step)
     if new and step.after is not None and step.after.state is not GroupState.STABLE:
-        return f"{min(new)} came, and the group is {step.after.state.value}"
+        return f"{min(new)} joined, and the group is {step.after.state.value}"
     return None
 
 
 _BY = frozenset({Engine.EXPLORATION, Engine.HYPOTHESIS})
 _NOT_BY = {
-    Engine.PROOF: "it is a function, and proofs take formulas",
-    Engine.ANSWERS: "it looks into the group",
+    Engine.PROOF: "proofs need a formula, and this is a function",
+    Engine.ANSWERS: "answers don't show the group",
 }
 PROPERTIES = (
     Property(
         id="a-newcomer-stops-nobody",
-        meaning="A static member that comes to a stable group, and has to wait, stops nobody.",
+        meaning="A new static member that has to wait in a stable group doesn't stop the others.",
         source='KIP-345 "Future Works"',
         kind=PropertyKind.STEP,
-        scope="joins in a stable group by which an instance becomes a member's",
+        scope="joins of a new instance in a stable group",
         engines=_BY,
         holds=stops_others,
         premise=lambda step: isinstance(step.event, Incoming) and bool(newcomers(step)),
         not_by=_NOT_BY,
         property_class=PropertyClass.COST,
-        harm="all others stop, and join again, for one that comes",
+        harm="all members stop and join again because of one newcomer",
     ),
 )
 
-# The worlds of `check` have two members at most; a target size of three needs a third.
+# The worlds of `check` have at most two members; a target size of three needs a third.
 WORLDS = (
     NamedScope(
         "three instances",
-        "three static members come, one after the other",
+        "three static members join, one after the other",
         Scope(clients=3, instances=3, members=3, acts=("join", "sync")),
     ),
 )
 
 
 def nobody_reads(world: WorldView) -> bool:
-    """Return whether a group has members, and none an assignment: from here on it is owed."""
+    """Return True if no member of the group has an assignment: the promise becomes due."""
     group = world.group
     return group is not None and bool(group.members) and not somebody_reads(world)
 
 
 def somebody_reads(world: WorldView) -> bool:
-    """Return whether a member has an assignment: then it is kept."""
+    """Return True if a member has an assignment: the promise is kept."""
     return world.group is not None and any(member.assignment for member in world.group.members)
 
 
@@ -89,6 +89,6 @@ PROMISES = (
         until=somebody_reads,
         fair=Fair.CONDUCT,
         property_class=PropertyClass.SAFETY,
-        harm="all partitions are nobody's, for ever",
+        harm="no member ever reads a partition",
     ),
 )

@@ -1,4 +1,4 @@
-"""A dynamic member becomes static: it names an instance that nobody has, under its own id.
+"""A dynamic member becomes static by a join that names a free instance.
 
 The second comment under the KIP asks for this (row 4.2).  Is it safe?
 
@@ -14,7 +14,7 @@ UPGRADE = derive(
     "upgrade-in-place",
     "a member that names an unmapped instance gets it",
     (
-        # A rule is changed: what is left of it applies to unknown ids alone.
+        # Change a rule: it still applies to unknown member ids.
         SetRule(
             "JoinGroup",
             KAFKA_4.rule("JOIN-INSTANCE-UNMAPPED").but(
@@ -22,7 +22,7 @@ UPGRADE = derive(
             ),
             COMMENT,
         ),
-        # Rules are added: in every state that has members.
+        # Add two rules, for all states that have members.
         SetRule(
             "JoinGroup",
             Rule(
@@ -34,7 +34,7 @@ UPGRADE = derive(
                 ),
                 (Do.MAP_CALLER, Do.UPDATE_MEMBER, Do.REBALANCE, Do.PARK_JOIN),
                 source=COMMENT,
-                because="a dynamic member may become static by bringing an instance",
+                because="a dynamic member may become static by naming an instance",
             ),
             COMMENT,
         ),
@@ -45,7 +45,7 @@ UPGRADE = derive(
                 when(mid=Mid.MEMBER, inst=Inst.UNMAPPED, state=GroupState.PREPARING),
                 (Do.MAP_CALLER, Do.UPDATE_MEMBER, Do.PARK_JOIN),
                 source=COMMENT,
-                because="a dynamic member may become static by bringing an instance",
+                because="a dynamic member may become static by naming an instance",
             ),
             COMMENT,
         ),

@@ -93,7 +93,7 @@ UNCHANGED, CHANGED = Change.UNCHANGED, Change.CHANGED
 def when(*conditions: Expr, **cells: Unpack[Cells]) -> Expr:
     """Make the guard that holds where each of these features has the value, or one of the values.
 
-    `conditions`: of a user's own columns, such as `MINE.among(…)`.  Takes and raises what
+    `conditions`: of your own columns, such as `MINE.among(…)`.  Takes and raises what
     `Columns.guard` does.
     """
     guard = COLUMNS.guard(cells)

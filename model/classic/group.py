@@ -213,8 +213,10 @@ class Restart(NamedTuple):
 class Member(msgspec.Struct, frozen=True, cache_hash=True):
     """A member of a group.
 
-    Timeouts in ms; `new` until its first join completes; `owes_sync` from being given a generation
-    until it sends SyncGroup; `restart`: whether its parked join waits for a write.
+    `session_timeout_ms`, `rebalance_timeout_ms`: in ms.  `protocols`: those that it offers.
+    `joining`: its parked join.  `syncing`: its parked sync.  `new`: True until its first join
+    completes.  `owes_sync`: True from the answer with a generation until its SyncGroup.  `restart`:
+    its join that waits for a write, if there is one.
     """
 
     member_id: str
@@ -232,11 +234,11 @@ class Member(msgspec.Struct, frozen=True, cache_hash=True):
 
     @property
     def is_static(self) -> bool:
-        """Tell whether it has an instance id."""
+        """Return True if it has an instance id."""
         return self.group_instance_id is not None
 
     def supports(self, name: str) -> bool:
-        """Tell whether it offered a protocol of this name."""
+        """Return True if it offers a protocol of this name."""
         return any(p.name == name for p in self.protocols)
 
     def metadata(self, name: str | None) -> bytes:
@@ -245,7 +247,10 @@ class Member(msgspec.Struct, frozen=True, cache_hash=True):
 
 
 class InitialDelay(NamedTuple):
-    """The initial delay of a rebalance from Empty: ms of R that remain, and whether more came."""
+    """The initial delay of a rebalance from Empty.
+
+    `remaining_ms`: the rest of R.  `somebody_came`: True if a member joined during the delay.
+    """
 
     remaining_ms: int
     somebody_came: bool
@@ -254,7 +259,7 @@ class InitialDelay(NamedTuple):
 class Offset(NamedTuple):
     """A stored offset.
 
-    `expires_ms`: the earliest time at which its own retention is over; None without one.
+    `expires_ms`: the earliest end of its own retention; None if it has none.
     """
 
     topic: str
@@ -267,18 +272,17 @@ class Offset(NamedTuple):
 class Group(msgspec.Struct, frozen=True, cache_hash=True):
     """A group that exists.
 
-    `timers`, by kind: `session` (subject: a member or pending id), `join`, `sync`, or `write`: the
-    assignments (subject "") or a replacement (subject: the new member id) are written, but that
-    isn't done yet; `creation` (""): so is the group itself, and requests that list or describe
-    groups don't see it (only in a departure).
+    `timers`: each has a kind: session (subject: a member or pending id), join, sync, write (the
+    assignments, subject "", or a replacement, subject the new member id, are not yet written), or
+    creation (the group itself is not yet written, and requests that list or describe groups don't
+    see it; only in a departure).  `static`: (instance id, member id), sorted.  `delay`: the initial
+    delay, while it runs.  `stored`: the group that a failover would load; None if nothing was
+    written yet.  `subscribed`: the topics of the generation, if a restarted static member offers
+    others.
 
-    `static`: instance id → member id, sorted.  `stored`: what a failover would find, None if
-    nothing was written yet.  What the protocol forgets, so that only a departure sets it:
-    `remembers_newcomer`: somebody came in an initial delay that is over; `awaits_replaced`: a
-    member id that was replaced owed a sync; `replaced_offers`: the protocols that processes offered
-    which were replaced, and for which they still vote.
-
-    `subscribed`: the topics of the generation, where a static member that restarted offers others.
+    `remembers_newcomer`: a member joined in an initial delay that is over (only in a departure).
+    `awaits_replaced`: a replaced member id owed a sync (only in a departure).  `replaced_offers`:
+    protocols of replaced processes that still vote (only in a departure).
     """
 
     state: GroupState = GroupState.EMPTY
@@ -331,7 +335,7 @@ class Group(msgspec.Struct, frozen=True, cache_hash=True):
         return replace(self, timers=timers)
 
     def has_timer(self, kind: str) -> bool:
-        """Tell whether the group's timer of this kind runs: the one with the subject ""."""
+        """Return True if the group's timer of this kind runs, with the subject ""."""
         place = bisect_left(self.timers, (kind,))
         return place < len(self.timers) and self.timers[place][:2] == (kind, "")
 
@@ -353,7 +357,7 @@ class Group(msgspec.Struct, frozen=True, cache_hash=True):
         return max((m.rebalance_timeout_ms for m in kinds(self.members)), default=0)
 
     def waiting(self) -> int:
-        """Return how many members have a parked join."""
+        """Count the members with a parked join."""
         return sum(number for m, number in kind_counts(self.members) if m.joining is not None)
 
     def candidates(self) -> set[str]:

@@ -63,10 +63,17 @@ class Feature:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Column(Feature):
-    """A feature that a table has where one of its rules asks for it, such as a user's own.
+    """A column of your own, which a table has as soon as one of its rules uses it.
 
-    `of`: returns its value, one of the domain, for a group (None: absent), and the member id and
-    the instance id that the event names (None: no instance).
+    `name`: its name in the table.  `domain`: all its values.  `about`: its meaning.  `of`: function
+    that returns the value for a group (None: absent), and the member id and the instance id that
+    the event names (None: no instance).
+
+    It is for requests about one member: JoinGroup, SyncGroup, Heartbeat, OffsetCommit,
+    TxnOffsetCommit, and a row of LeaveGroup.  Each value needs a rule wherever it can occur, so
+    narrow the old rule: `all_of(old.guard, MINE.among(False))`.  The function must not depend on
+    the spelling of ids or the number of a generation: worlds rename ids, and without a failover
+    their generation is always 1.  In proofs the column may have any value.
     """
 
     of: Callable[[Any, str, str | None], Hashable]

@@ -63,11 +63,17 @@ class UnknownNameError(TableError, KeyError):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OwnStep:
-    """A step of a user's own, beside those of the protocol.
+    """A step of your own, in addition to those of the protocol.
 
-    `name`: as a constant; `value`: its words in the table.  `perform`: changes the group of a work
-    (its `group`; the member is its `caller`); it returns None, or the works of a choice.
-    `answers`: True if it answers the request, or lets it wait.
+    `name`: a constant, such as `HALVE_SESSION`.  `value`: its words in the table.  `perform`:
+    function that changes the group of a work; it returns None, or several works if there is a
+    choice.  `answers`: True if the step answers the request or parks it.
+
+    In `perform`, `work.caller` is the id of the member.  Change `work.group` by `with_member`,
+    `without_member`, `with_mapping`, `with_timer`, `without_timer`, or
+    `msgspec.structs.replace(work.group, …)`.  `work.set_timer("session", id, ms)` starts a timer,
+    and `work.emit(request_id, message)` answers a request.  Proofs don't cover a rule with a step
+    of your own.
     """
 
     name: str
@@ -80,7 +86,10 @@ class OwnStep:
 class Rule:
     """One line of the decision table.
 
-    `effect`: the changes of the group, in order: steps of its protocol, or of a user's own.
+    `id`: request, kind of member and outcome, such as `JOIN-STATIC-EMPTY-STABLE`.  `guard`: the
+    condition, made by `when`.  `level`: MUST, SHOULD or MAY.
+
+    `effect`: the changes of the group, in order: steps of its protocol, or of your own.
     `answer`: the error (or NONE) that is answered at once; None where the effect answers or the
     request stays parked.  `echo`: the member id in a join's error answer.  `because`: the reason,
     in one sentence.  `source`: KIP section or Kafka behaviour.  `defensive`: the reason why no

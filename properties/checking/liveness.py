@@ -113,7 +113,12 @@ def of_worlds(lasso: Lasso[Any, Act]) -> Lasso[World, Act]:
 
 
 class Fair(Enum):
-    """Assumptions about the environment in an endless run."""
+    """Assumptions about an endless run.
+
+    `TIME`: time passes, and clients do anything.  `CONDUCT`: time passes, and from some moment on
+    clients keep to the protocol: they join when they must, sync, send heartbeats in time, and after
+    a refusal retry later.
+    """
 
     TIME = "time passes"
     CONDUCT = "time passes and, from some moment on, clients keep to the protocol"
@@ -127,12 +132,18 @@ class PromiseError(ValueError):
 class Promise:
     """Something that must happen in the end.
 
-    `when`: returns True for a WorldView from which on it is owed; `until`: for one in which it is
-    kept (None: as soon as `when` is false).  `each_client`: both are called for each client, and
-    take its index, too.  `fair`: what is assumed of the run.  `expected`: revision → why it does
-    not happen there.  `property_class`, `harm`: as of a property.
+    `PROMISES`, a tuple of them in the file of a revision, adds promises to `check`.  It searches
+    them in four worlds of two clients, and in those of `WORLDS` in which time passes (`tick`).
 
-    A shipped promise without `when` is followed by other means.
+    `id`, `meaning`, `source`, `property_class`, `harm`: like this field of a property.
+
+    `when`: function that returns True for a `WorldView` in which the promise becomes due.  `until`:
+    function that returns True for one in which it is kept; None: it is kept when `when` is false.
+    `fair`: the assumptions about the run.  `each_client`: True if the promise is made to each
+    client; both functions then take its index, too, as in `lambda world, i:
+    bool(world.clients[i].waits)`.  `expected`: revision → the reason why it doesn't happen there.
+
+    A shipped promise without `when` is checked by other means.
     """
 
     id: str

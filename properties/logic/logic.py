@@ -347,21 +347,24 @@ class PropertyClass(Enum):
 class Property:
     """Something that must hold.
 
-    `meaning`: one sentence.  `source`: KIP section or Kafka behaviour, in our words.  `scope`: the
-    part of the protocol that it speaks of, and the parts it leaves out.
+    `PROPERTIES`, a tuple of them in the file of a revision, adds properties to `check`.
 
-    `formula` or `holds` defines it: `holds` takes a `WorldView` or a `StepView` of
-    `fencepost.properties.worlds.views` and returns None, or the violation in one sentence.
-    `premise`: true of a case that the property is about (the witness against vacuity), over the
-    same argument; a formula's premise is a formula.  `premise_guards`: `holds` finds nothing where
-    the premise is false, so it isn't asked there.
+    `id`: its name in all commands.  `meaning`: one sentence.  `source`: KIP section or Kafka
+    behaviour, in our words.  `kind`: state, step or history.  `scope`: the part of the protocol
+    that it is about, and the parts that it leaves out.
 
-    `engines`: the engines that check it. `not_by`: for each other engine the reason why it can't.
-    `expected`: revision → why the property fails there; `expected_rules`: revision → exactly the
-    rules that break it, for a formula (a proof finds all of them).
+    `engines`: the engines that check it.  `not_by`: for each other engine, the reason why it can't.
 
-    `property_class`: safety, unless it says so; `harm`: why a violation is bad, in words.
-    `api`: the request without which nothing is said; "": it speaks of what each revision has.
+    `formula`: the definition, if it is a formula: it is explored and proved.  `holds`: the
+    definition, if it is a function: it takes a `StepView` for a property of steps, a `WorldView`
+    for one of states, and returns None or the violation in one sentence.  It is called at every
+    step, and returns None where the property doesn't apply.  `premise`: a formula or function that
+    is true of a case; if it is never true, the property fails, because nothing tested it.
+    `premise_guards`: True if `holds` need not be called where the premise is false.
+
+    `expected`: revision → the reason why the property fails there.  `expected_rules`: revision →
+    exactly the rules that break a formula.  `property_class`: the damage of a violation; safety by
+    default.  `harm`: the damage in words.  `api`: the request that the property needs; "": none.
     """
 
     id: str

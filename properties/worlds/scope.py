@@ -92,18 +92,17 @@ _ENDINGS = frozenset({"failover", "delete", "erase"})
 class Scope:
     """The bounds of an exploration.
 
-    `clients` in all, the last `dynamic` of them without an instance, the others sharing `instances`
-    in turn; the first `old` of them speak old versions.  The last `zombies` of the static ones were
-    members once and still have an id that the group doesn't know any more.  `members`: members and
-    pending ids at once at most.  `offers`: number of subscriptions a client may change between.
-    `delay_ticks`: group.initial.rebalance.delay.ms in ticks.  `generations`: the highest, where a
-    failover or a deletion can bring an earlier one back (otherwise unbounded).  `uneven`: every
-    second client has timeouts twice as long.  `places`: group.max.size.  `acts`: the acts that may
-    happen, also those of `fencepost.properties.worlds.world_client`.  `fold`: see
-    `fencepost.properties.worlds.world`.
-
-    The conduct of the clients: `leaves_on_close`: a process ends by `restart` only once it left the
-    group (else it may die at any time); `keeps_id`: who left joins again under its old id first.
+    `clients`: number of clients.  `instances`: number of instance ids; the static clients share
+    them in turn.  `dynamic`: number of dynamic clients, the last ones.  `old`: number of clients
+    that speak old versions, the first ones.  `zombies`: number of static clients, the last ones,
+    that start with a member id which the group no longer knows.  `members`: maximum of members and
+    pending ids at once.  `offers`: number of subscriptions that the act `change` goes through, 1 to
+    3.  `delay_ticks`: group.initial.rebalance.delay.ms in ticks.  `generations`: the highest
+    generation, where a failover or a deletion can bring an earlier one back (otherwise unbounded).
+    `uneven`: True if every second client has timeouts twice as long.  `places`: group.max.size.
+    `acts`: the acts that may happen.  `fold`: see `fencepost.properties.worlds.world`.
+    `leaves_on_close`: True if a process leaves the group before it ends by `restart`; else it may
+    die at any time.  `keeps_id`: True if a client that left joins again under its old id first.
     """
 
     clients: int = 2
@@ -212,9 +211,12 @@ def _seat(revision: Revision, instance: str | None, *, old: bool, patience: int)
 
 @dataclass(frozen=True, slots=True)
 class NamedScope:
-    """A scope with a name; `about`: its clients, and their acts.
+    """A scope with a name: a world of `check`.
 
-    `max_depth`: the most steps to explore; None: all.
+    `name`: its name for `--question`.  `about`: its clients and their acts.  `scope`: its bounds.
+    `max_depth`: maximum of steps to explore; None: no limit.
+
+    `WORLDS`, a tuple of them in the file of a revision, adds worlds to `check`.
     """
 
     name: str

@@ -30,9 +30,10 @@ Event = Incoming | Timer | Failover
 class WorldView:
     """A group and its clients at one moment: who they are, and what they know.
 
-    Requests that wait are named as in `fencepost.properties.worlds.canonical`. `fails_over`:
-    whether the coordinator may have failed over, after which a generation that was never stored is
-    used again.  `places`: group.max.size, None if there is no bound.
+    Parked requests are named as in `fencepost.properties.worlds.canonical`.  `group`: None if there
+    is no group.  `clients`: their knowledge.  `seats`: their identities.  `fails_over`: True if the
+    coordinator may have failed over; a generation that was never stored is then used again.
+    `places`: group.max.size, None if there is no bound.
     """
 
     group: Group | None
@@ -44,12 +45,14 @@ class WorldView:
 
 @dataclass(frozen=True, eq=False)
 class StepView:
-    """One step of one group: before, what happened, after, what was answered, by which rules.
+    """One step of one group.
 
-    `rules`: in the order in which they were used; the first decided the event, later ones settled
-    the join phase (or, in a batch leave, the rows).  A group that is None doesn't exist.
-    Deadlines count from `now_ms`: 0 for a request, the deadline itself for a timer.
-    `keeps_stored`: whether the groups have what is stored of them; where no group ends they don't.
+    A group that is None doesn't exist.  Deadlines count from `now_ms`.
+
+    `before`: the group before the step.  `event`: the request, timer or failover.  `after`: the
+    group after it.  `emissions`: the answers.  `rules`: in the order of their use; the first one
+    decided the event, later ones the join phase or the rows of a leave.  `keeps_stored`: True if
+    the groups have their stored state.
     """
 
     before: Group | None
@@ -61,12 +64,12 @@ class StepView:
 
     @property
     def now_ms(self) -> int:
-        """Time of the event, on the clock of the group's deadlines."""
+        """Time of the event on the clock of the deadlines: 0 for a request, that of a timer."""
         return self.event.earliest if isinstance(self.event, Timer) else 0
 
     @cached_property
     def answered(self) -> tuple[tuple[str, Message], ...]:
-        """Id of each answered request, with its answer; cached, since many properties ask."""
+        """Id of each answered request, with its answer; cached for the many properties."""
         return tuple([(e.request_id, e.message) for e in self.emissions if e.message is not None])
 
     @cached_property

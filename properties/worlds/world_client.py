@@ -79,8 +79,9 @@ OFFERS = (
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """The identity of a client: its instance (None: dynamic) and the version of each API it speaks.
+    """The identity of a client.
 
+    `instance`: its instance id; None: it is dynamic.  `versions`: API → the version that it speaks.
     `patience`: the factor by which its timeouts are longer than the usual ones.
     """
 
@@ -97,11 +98,12 @@ class Seat:
 class Client(NamedTuple):
     """The knowledge of a client.
 
-    `member_id`: "" before an answer gave it one; `generation`: -1 before.  `leads`: true if an
-    answer made it the leader; `roster`: the ids that it has to assign, () once it has; `instances`:
-    theirs, "" for a dynamic member.  `assignment`: as answered in this generation, None before.
-    `waits`: the name (`fencepost.properties.worlds.canonical`) of its request that has no answer,
-    "" if none.  `offers`: index into OFFERS.
+    `member_id`: "" before an answer has one.  `generation`: -1 before an answer has one.  `leads`:
+    True if an answer made it the leader.  `roster`: the member ids that a leader must assign; ()
+    after its SyncGroup.  `instances`: their instance ids, "" for a dynamic member.  `protocol`: the
+    selected protocol.  `assignment`: the answer in this generation, None before it.  `waits`: the
+    name (`fencepost.properties.worlds.canonical`) of its parked request, "" if there is none.
+    `offers`: index into OFFERS.
     """
 
     member_id: str = ""

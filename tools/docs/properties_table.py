@@ -19,7 +19,7 @@ from fencepost.properties.logic.logic import Engine, PropertyClass
 BEGIN = "<!-- Made by `python -m tools.docs.properties_table docs/designers/properties.md`. -->"
 END = "<!-- The end of what is made. -->"
 _HEAD = """\
-| property | class | held by | rows it covers |
+| property | class | checked by | rules it covers |
 |---|---|---|---|"""
 _ENDLESS = "exploration of endless runs"
 

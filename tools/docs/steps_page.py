@@ -1,4 +1,4 @@
-"""Make `docs/designers/steps.md`: the language of rules and properties of one's own.
+"""Make `docs/designers/steps.md`: the parts of a revision and its file, in detail.
 
 `python -m tools.docs.steps_page docs/designers/steps.md` writes it.
 """
@@ -6,10 +6,14 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from dataclasses import is_dataclass
+from enum import Enum
+from functools import cached_property
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 from fencepost.conformance.targets.target_registry import DEFAULT_REVISION, find_revision
 from fencepost.model.classic import perform, vocabulary
@@ -17,16 +21,18 @@ from fencepost.model.classic.cells import COLUMNS
 from fencepost.model.classic.effect_needs import HOME, NEEDS, TABLES, rule_needs
 from fencepost.model.classic.effects import Do
 from fencepost.model.classic.group import Group, InitialDelay, Member, Offset, ParkedRequest
+from fencepost.model.revision import DropRule, SetRule
 from fencepost.model.table import shared_features
-from fencepost.model.table.expr import Feature
+from fencepost.model.table.expr import Column, Feature
 from fencepost.model.table.shared_features import Word
-from fencepost.model.table.table import Echo
+from fencepost.model.table.table import Echo, OwnStep, Rule
 from fencepost.model.work import Emission, Incoming, Timer
 from fencepost.properties.checking.checking import acts_of_none
+from fencepost.properties.checking.liveness import Fair, Promise
 from fencepost.properties.logic import classic_signature
-from fencepost.properties.logic.logic import Relation
+from fencepost.properties.logic.logic import Property, Relation
 from fencepost.properties.worlds.canonical import FRESH, NOW
-from fencepost.properties.worlds.scope import ALL_ACTS, CHECK_SCOPES, RARE_SCOPES, NamedScope
+from fencepost.properties.worlds.scope import ALL_ACTS, CHECK_SCOPES, RARE_SCOPES, NamedScope, Scope
 from fencepost.properties.worlds.views import Event, Failover, StepView, WorldView
 from fencepost.properties.worlds.world_client import (
     REBALANCE_MS,
@@ -43,124 +49,135 @@ _TITLE = f"""\
 <!-- Made by `python -m tools.docs.steps_page docs/designers/steps.md`; \
 don't edit. -->
 
-What [a revision and a property of your own](own-revision.md) are written with. Steps, rules and
-the values that most rules need are in `fencepost.model`, all values in
-`{VOCABULARIES[0]}` and `{VOCABULARIES[1]}`. What a
-property sees is handed to it: of those classes you need no name but for annotations.
+This reference is for protocol designers who write [a revision of their own](own-revision.md). It
+lists everything that a rule, a property and a world can use.
+
+Import steps, rules and the most frequent values from `fencepost.model`, and properties, worlds and
+promises from `fencepost.properties`. All values are in `{VOCABULARIES[0]}` and
+`{VOCABULARIES[1]}`.
 """
 
 _STEPS = f"""\
 ## Steps
 
-The effect of a rule is a tuple of members of `Do`, performed in this order. A step *needs*
-something where it is done: a revision whose rule could come to a point where this is not so is
-refused when it is loaded. A step that has a table can be used in that table only.
+The effect of a rule is a tuple of members of `Do`. The machine performs them in this order. *Needs*
+is the precondition of a step: fencepost rejects a revision in which a rule can reach the step
+without it. A step below the heading of a table works in that table only.
 
-"The caller" is the member that the request is about. A step that adds or replaces a member, or
-hands out an id, makes that one the caller for the steps after it. *Used by* names rules of
-`{DEFAULT_REVISION}`, for an example: `fencepost explain ID`.
+*The caller* is the member that the request is about. A step that adds or replaces a member, or
+hands out an id, makes this member the caller for the next steps. *Used by* names a rule of
+`{DEFAULT_REVISION}` as an example: see `fencepost explain ID`.
 """
 
 _ECHO = """\
 ## Answers
 
 A rule has either a step that answers or parks the request, or an `answer`, a member of `Error`.
-An error answer to a join carries a member id: `echo` says which one. It is for such rules alone.
+The field `echo` is only for error answers to a join. It selects the member id in the answer.
 
 | `echo` | the answer carries |
 |---|---|"""
 
-_COLUMNS = f"""\
+_COLUMNS = """\
 ## Columns
 
-What `when(…)` takes: `when(mid=Mid.EMPTY, inst=(Inst.OWN, Inst.OTHER))`. Several values: any of
-them. A column that is left out doesn't matter. Each table has some of these columns, and `version`,
-which takes a condition: `version=VERSION.at_least(4)`, with the `VERSION` of the table's own module
-(`from fencepost.model.classic.rules.join import VERSION`).
+These are the arguments of `when`, for example `when(mid=Mid.EMPTY, inst=(Inst.OWN, Inst.OTHER))`.
+Several values mean any of them. A column that isn't named may have any value. Each table has some
+of these columns. The column `version` takes a condition, `version=VERSION.at_least(4)`, with the
+`VERSION` of the table's module (`from fencepost.model.classic.rules.join import VERSION`).
 
-`mid` and `inst` are about what the *request* names: a static member that leaves its instance out
-has `Inst.NONE`, as a dynamic one has. `membership` is about the member of that id. No table of
-`{DEFAULT_REVISION}` asks for it; a table has it where a rule of yours does, and so it has
+`mid` and `inst` describe the *request*: a static member that doesn't send its instance id has
+`Inst.NONE`, like a dynamic one. `membership` describes the member with this id. A table has
+`membership` as soon as one of your rules uses it, like
 [a column of your own](own-revision.md#a-column-and-a-step-of-your-own).
 
 | column | values | about |
 |---|---|---|"""
 
-_VIEWS = f"""\
-## What a property sees
+_CLASSES = """\
+## Classes of a revision and its file
 
-A property of kind `PropertyKind.STEP` is given a `StepView`, one of kind `PropertyKind.STATE` a
-`WorldView`. Both hold values that don't change; look, and don't write. The request of a step has
-the id `{NOW}`, and a member id that is made in it is called `{FRESH}`; in worlds, ids are called
-after who got them: `A.1`.
+`derive(base, name, about, differences)` makes a revision; each difference is a `SetRule` or a
+`DropRule`. `all_of`, `any_of` and `negate` combine conditions. The file may have the tuples
+`PROPERTIES`, `WORLDS` and `PROMISES`.
+"""
+
+_VIEWS = f"""\
+## Arguments of a property
+
+A property of kind `PropertyKind.STEP` takes a `StepView`, one of kind `PropertyKind.STATE` a
+`WorldView`. Neither can be changed. The request of a step has the id `{NOW}`, and a member id that
+the step makes is called `{FRESH}`. In worlds, a member id has the name of its owner: `A.1`.
 """
 
 _FORMULAS = """\
 ## Formulas
 
 A property with a `formula` in place of `holds` is explored, and proved for any number of members.
-Connectives are in `fencepost.properties.logic.logic`: `all_of`, `any_of`, `negate`, `implies`,
-`iff`, `same`, `for_all`, `exists`, `an_id`, `an_instance`, `is_now`, `is_then`. Relations are in
-`fencepost.properties.logic.classic_signature`; there are no deadlines and no bytes.
-`MEMBER.now(x)` is so before the step, `MEMBER.then(x)` after it. The premise of a formula is a
-formula.
+Its premise is a formula, too. Connectives are in `fencepost.properties.logic.logic`: `all_of`,
+`any_of`, `negate`, `implies`, `iff`, `same`, `for_all`, `exists`, `an_id`, `an_instance`, `is_now`,
+`is_then`. Relations are in `fencepost.properties.logic.classic_signature`; there are no deadlines
+and no bytes.
+`MEMBER.now(x)` is true before the step, `MEMBER.then(x)` after it.
 
-| relation | of | says |
+| relation | of | meaning |
 |---|---|---|"""
 
 _OF_EVENTS = """
-Of the step: the terms `MID`, `INST` (what the request names), `FRESH` (the id that is handed out),
-`SUBJECT` (whose timer fires); `is_now(EVENT, …)` with the name of a table, `is_now(RULE, …)` with
-the id of a rule, `is_now(ANSWER, …)` with a member of `Error`. Of the group: `is_now(STATE, …)`
-with a `GroupState`, and the numbers `GENERATION` and `STORED_GENERATION`.
+For the step there are the terms `MID` and `INST` (in the request), `FRESH` (the new id) and
+`SUBJECT` (of the timer), and `is_now(EVENT, …)` with the name of a table, `is_now(RULE, …)` with
+the id of a rule, `is_now(ANSWER, …)` with a member of `Error`. For the group there are
+`is_now(STATE, …)` with a `GroupState`, and the numbers `GENERATION` and `STORED_GENERATION`.
 """
 
 _WORLDS = f"""\
 ## The worlds of a check
 
 Time passes in ticks of {TICK_MS:,} ms. Each client has a session timeout (S) of {SESSION_MS:,} ms
-and a rebalance timeout (R) of {REBALANCE_MS:,} ms; where a scope has uneven timeouts, those of its
-last client are longer. `group.initial.rebalance.delay.ms` is 0 unless a scope has a delay. A member
-whose first join is not yet complete has 300,000 ms. Member ids, generations and how often a client
-restarts have no bound: worlds that differ only in the numbers of generations are one. So the group
-of a world without `failover` is always of generation 1, and a column that compares the generation
-with a number has the same value everywhere. Compare two generations: the request's and the group's.
+and a rebalance timeout (R) of {REBALANCE_MS:,} ms; in a scope with uneven timeouts, those of every
+second client are twice as long. `group.initial.rebalance.delay.ms` is 0 unless a scope has a delay.
+A member whose first join is not yet complete has a session of 300,000 ms.
 
-These are the scopes of `fencepost check --question NAME`. Each is explored to its end, breadth
-first, so the run that shows a violation is one of the shortest in its scope, and of all scopes the
-shortest is shown. (A run that goes on for ever is not always the shortest.)
+Member ids, generations and restarts have no bound, because worlds that differ only in these numbers
+count as one. So without `failover` the generation of a group is always 1: a rule or a column must
+compare two generations, those of the request and of the group, and not one with a number.
 
-| question | about | clients | what may happen |
+These are the worlds of `fencepost check`; `--question NAME` selects one. `check` explores each
+breadth first and shows the shortest run of all worlds. (A run that repeats for ever is not always
+the shortest.)
+
+| question | about | clients | acts |
 |---|---|---|---|"""
 
 _RARE = """
-These are explored for [a row of your own](own-revision.md#is-it-safe) that decides nothing in the
-others: for each such row the first in which it does. All of them can be named by `--question`.
+If [a rule of your own](own-revision.md#check-whether-your-rules-were-tested) decides nothing in
+these worlds, `check` explores the following ones until the rule decides something. `--question`
+selects them, too.
 
-| question | about | clients | what may happen |
+| question | about | clients | acts |
 |---|---|---|---|"""
 
-_ACTS = """\
-
-| act | |
+_ACTS = """
+| act | meaning |
 |---|---|"""
 
 _NEVER = """
-Nothing is known of what no client does. Acts in none of the worlds of each check: {}. Nor does a
-client send what no act says: a static member leaves its instance out of `quit` alone, not of its
-joins, syncs, heartbeats and commits; nobody names another client's id or instance; and all but the
-`old` ones speak the highest versions of the revision. For other acts, more members or old versions,
-add [a world of your own](own-revision.md#a-world-of-your-own): `Scope(clients=3, instances=3,
-members=3, old=1, acts=("join", "stranger", "sync"))`, say.
+A check covers only what these clients do. No world of every check has the acts {}. A static
+member sends its instance id in every request except `quit`. No client names the id or the instance
+of another client, and all but the `old` ones speak the highest versions of the revision. For other
+acts, more members or old versions, add
+[a world of your own](properties.md#a-world-of-your-own), for example `Scope(clients=3, instances=3,
+members=3, old=1, acts=("join", "stranger", "sync"))`.
 """
 
 _BESIDES = {
-    Do.COMPLETE_JOIN: "The session timers of all members restart, also of a static one that is "
-    "absent, whose join is not parked."
+    Do.COMPLETE_JOIN: "The session timers of all members restart, also of an absent static member, "
+    "whose join is not parked."
 }
 """Effects of a step beside its sentence and its docstring."""
 _NEWS = 4
 """The least number of own words of a docstring that adds to the step's sentence."""
+_WRITTEN = (SetRule, DropRule, Rule, Column, OwnStep, Property, NamedScope, Scope, Promise, Fair)
 _VIEWED = (
     StepView,
     WorldView,
@@ -196,9 +213,10 @@ def _lines() -> Iterator[str]:
         f"| `{name}` | {_values(feature)} | {feature.about} |"
         for name, feature in COLUMNS.features.items()
     )
-    yield from ("", _VIEWS)
-    for view in _VIEWED:
-        yield from _view(view)
+    for intro, classes in ((_CLASSES, _WRITTEN), (_VIEWS, _VIEWED)):
+        yield from ("", intro)
+        for view in classes:
+            yield from _view(view)
     yield _FORMULAS
     for name, relation in vars(classic_signature).items():
         if isinstance(relation, Relation):
@@ -233,7 +251,7 @@ def _step(do: Do) -> str:
     if needs:
         parts.append(f"*Needs* {'; '.join(needs)}.")
     users = [rule.id for _, rule in find_revision(DEFAULT_REVISION).rules() if do in rule.effect]
-    parts.append(f"*Used by* `{users[0]}`." if users else "*Used by* drafts or experiments alone.")
+    parts.append(f"*Used by* `{users[0]}`." if users else "*Used by* drafts or experiments only.")
     return f"**`{do}`**: {' '.join(parts)}\n"
 
 
@@ -254,24 +272,41 @@ def _values(feature: Feature) -> str:
 
 def _view(view: type) -> Iterator[str]:
     """Describe a record: its docstring, its fields with their types, its methods."""
-    doc = _plain(inspect.getdoc(view) or "")
-    types = view.__annotations__
-    yield from (f"### {view.__name__}", "", doc, "")
-    yield from ("| field | type |", "|---|---|") if types else ()
+    if issubclass(view, Enum):
+        types: dict[str, Any] = dict.fromkeys(view.__members__, "")
+    else:
+        records = [view, *(base for base in view.__bases__ if is_dataclass(base))]
+        types = {n: kind for record in records[::-1] for n, kind in record.__annotations__.items()}
+    intro, about = _described(inspect.getdoc(view) or "", types)
+    yield from (f"### {view.__name__}", "", *(line for text in intro for line in (text, "")))
+    yield from ("| field | type | meaning |", "|---|---|---|") if types else ()
     for name, kind in types.items():
         kind_text = str(getattr(kind, "__forward_arg__", kind)).replace("|", "or")
         if kind_text == "Event":
             kind_text = " or ".join(event.__name__ for event in get_args(Event))
-        yield f"| `{name}` | {kind_text} |"
+        yield f"| `{name}` | {kind_text} | {about.get(name, '')} |"
     for name, member in vars(view).items():
         if name.startswith(("_", "with", "as_stored")) or name in types:
             continue  # methods that make a changed group are for the machine
-        if isinstance(member, property):
-            yield f"| `{name}` | {_plain(inspect.getdoc(member) or '')} |"
+        if isinstance(member, property | cached_property):
+            yield f"| `{name}` | | {_plain(inspect.getdoc(member) or '')} |"
         elif inspect.isfunction(member) and inspect.getdoc(member):
             parameters = ", ".join([*inspect.signature(member).parameters][1:])
-            yield f"| `{name}({parameters})` | {_plain(inspect.getdoc(member) or '')} |"
+            yield f"| `{name}({parameters})` | | {_plain(inspect.getdoc(member) or '')} |"
     yield ""
+
+
+def _described(doc: str, fields: Collection[str]) -> tuple[list[str], dict[str, str]]:
+    """Split a docstring into paragraphs, and the description of each field: "`name`: …"."""
+    intro, about = [], {}
+    name = "|".join(fields) or "-"
+    for paragraph in doc.split("\n\n"):
+        first, *rest = re.split(rf"((?:`(?:{name})`(?:, )?)+): ", _plain(paragraph))
+        if first.strip():
+            intro.append(first.strip())
+        for names, text in zip(rest[::2], rest[1::2], strict=True):
+            about.update(dict.fromkeys(re.findall(r"`(\w+)`", names), text.strip(" ;")))
+    return intro, about
 
 
 if __name__ == "__main__":

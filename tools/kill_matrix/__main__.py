@@ -54,9 +54,23 @@ def kill_matrix_command(
 ) -> int:
     """Run every engine on models broken on purpose.
 
-    The result is the kill matrix: which engine finds which mutant.  `mutant:NAME` is also a target
-    and a revision.  For one NAME the output explains what shows it.
-    """
+    The result is the kill matrix: which engine finds which mutant.  With one NAME, the output has
+    the evidence of each engine.
+
+    \b
+    Two figures of each engine:
+      explore, hypothesis             steps of the shortest run that violates
+                                      a property; worlds or walks visited
+      explore-diff, hypothesis-diff   steps until the answers differ from
+                                      kafka-4; pairs of worlds, or walks
+      catalogue                       steps of the shortest failing case;
+                                      failing cases
+      cover                           steps of the first failing walk; walks
+      proofs                          failing obligations; obligations
+
+    Bounds are numbers of worlds and walks, not times, so each run has equal results.  A proof is
+    n/a if the mutant performs a step without an abstract effect.
+    """  # noqa: D301  (click keeps the lines after it)
     chosen_mutants = named_mutants(names)
     chosen = [engine for engine in ENGINES if engine in (engines or ENGINES)]
     if report is not None:

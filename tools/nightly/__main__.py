@@ -34,7 +34,9 @@ _SOME = 20
 @click.command(
     "python -m tools.nightly",
     epilog=exit_codes(
-        "nothing new", "a new bug", "a new bug that is intermittent, or a part failed"
+        "nothing new",
+        "a new bug",
+        "a new intermittent bug, a failed part, or half of the mutants missed",
     ),
 )
 @click.option(
@@ -42,7 +44,7 @@ _SOME = 20
     type=click.FloatRange(min=0, min_open=True),
     default=_MINUTES,
     show_default=True,
-    help="How long it takes in all.",
+    help="Duration in minutes.",
 )
 @click.option(
     "--report",
@@ -109,10 +111,26 @@ def nightly_command(
 ) -> int:
     """Run every search and report what is new.
 
-    The parts: the model must explain its own runs; the engines must find mutants; generated traces
-    are judged; the property tests run with new seeds; targets are fuzzed.  A bug that several parts
-    find is one entry.  Ctrl-C ends the run and reports what there is.
-    """
+    \b
+    Parts, with their share of the time (unused time goes to the others):
+      model    10 %  fuzz the model; no violation may occur
+      mutants  18 %  search each mutant; the rate measures the search
+      traces   10 %  generate and check traces (extra `corpus`)
+      tests    17 %  run the property tests with new seeds; Hypothesis
+                     keeps its examples in the report
+      targets  45 %  fuzz all targets that can be started here
+
+    A part that doesn't end in time is asked to stop, and killed 45 seconds later; its results are
+    kept.  The first Ctrl-C ends the run with a report, the second without.  A target whose tools
+    are missing is skipped.
+
+    A failure is one entry for each known cause, or for each fingerprint (rule, request, kind of
+    error).  It is adopted if a trace of the corpus shows it, known if the list of the target has
+    it, open if an earlier night reported it, and else new.  Intermittent failures are separate
+    entries, and are forgotten after a week.
+
+    nightly.json has a schema, tools/nightly/nightly-1.schema.json.
+    """  # noqa: D301  (click keeps the lines after it)
     for target in targets:
         find_target(target, TargetOptions())
     began = datetime.now(UTC)

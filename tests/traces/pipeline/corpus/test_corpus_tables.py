@@ -8,12 +8,13 @@ import pytest
 from support.places import ROOT
 from support.small_corpus import RECIPE, made
 
+from fencepost.conformance.cli.corpus import corpus_group
 from fencepost.traces.pipeline.corpus.corpus import FORMAT, ITEMS, STEP, TRACES, TURN, VERDICTS
 from fencepost.traces.pipeline.logs.metrics import CAUSES, GROUP_DAYS, SUMS
 from fencepost.traces.pipeline.storage.log_tables import EXPIRED_TOGETHER, TABLES
 
 MEASURED = set(SUMS) - set(CAUSES.values())  # causes are told as such
-PAGES = (ROOT / "docs/contributors/pipeline.md", ROOT / "docs/operators/many-logs.md")
+PAGE = ROOT / "docs/operators/many-logs.md"
 
 
 LOGS = (*TABLES.values(), EXPIRED_TOGETHER, pa.schema(GROUP_DAYS.field(name) for name in MEASURED))
@@ -23,8 +24,9 @@ LOGS = (*TABLES.values(), EXPIRED_TOGETHER, pa.schema(GROUP_DAYS.field(name) for
     "table", [TRACES, VERDICTS, ITEMS, pa.schema(STEP), pa.schema(TURN), *LOGS]
 )
 def test_every_column_is_documented(table: pa.Schema) -> None:
-    page = "".join(page.read_text(encoding="utf-8") for page in PAGES)
-    assert [name for name in table.names if f"`{name}`" not in page] == []
+    shown = "".join(command.help or "" for command in corpus_group.commands.values())
+    shown += PAGE.read_text(encoding="utf-8")
+    assert [name for name in table.names if f"`{name}`" not in shown] == []
 
 
 def test_every_file_says_its_version(tmp_path: Path) -> None:
