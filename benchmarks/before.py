@@ -35,7 +35,8 @@ def before_options(command: _Command) -> _Command:
         "--before",
         type=click.Path(exists=True, file_okay=False, path_type=Path),
         metavar="CHECKOUT",
-        help="Another checkout of fencepost, which is measured by turns with this one.",
+        help="Another checkout of fencepost, measured in turn with this one, each time in a new "
+        "process.  A figure is then `before`, `now` and `times`, the medians of all rounds.",
     )(command)
 
 

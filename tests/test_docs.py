@@ -46,12 +46,12 @@ SLOW = frozenset(
         "docs/clients/certify-client.md",
         "docs/clients/fuzz-client.md",
         "docs/contributors/mutants.md",
-        "docs/contributors/nightly.md",
-        "docs/contributors/pipeline.md",
+        "docs/contributors/speed.md",
         "docs/deployments/simulate.md",
         "docs/designers/experiments.md",
         "docs/designers/own-revision.md",
         "docs/designers/proofs.md",
+        "docs/designers/properties.md",
         "docs/operators/many-logs.md",
     }
 )

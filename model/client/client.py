@@ -8,6 +8,24 @@ At the end the read records are committed, partitions are given back, a dynamic 
 static member sends nothing, unless it owes a join: its place is kept until its session ends.
 Whatever the brokers do, the end comes in time; it doesn't wait longer for missing answers.
 
+KIP-345 doesn't specify these situations:
+
+- A fenced client is polled: it raises the error again, and sends nothing.
+- The poll interval is exceeded: at the next poll the partitions are lost, and the client joins with
+  an empty member id.
+- A join or sync gets no answer: after the rebalance timeout and 5 s, the client reconnects and
+  joins again under its member id.
+- Another request to the coordinator gets no answer: after two thirds of the session timeout, the
+  client reconnects and looks the coordinator up, while a third of the session is left.
+- Errors repeat: the client waits from `retry_backoff_ms` to `retry_backoff_max_ms`; the first retry
+  that the protocol asks for is immediate.
+- The client is closed while its join is parked: it disconnects, and a dynamic member leaves on a
+  new connection.
+- The user commits during a rebalance: the client answers REBALANCE_IN_PROGRESS itself, or
+  UNKNOWN_MEMBER_ID without a member id.
+- The user commits in a transaction: the client uses a producer of its own, and aborts if the
+  offsets are refused.
+
 Source: KIP-345, "Client behavior changes"; KIP-102 (close with a timeout); KIP-800 (reasons).
 """
 
