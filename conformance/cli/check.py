@@ -242,33 +242,45 @@ def check_command(
     ends it, and shows the shortest run to each violation.  It also checks the tuples PROPERTIES,
     WORLDS and PROMISES of the file.
 
-    Results of a property: `holds`.  `expected violation`: the revision or its base breaks the
-    property by design; --property shows the run.  `violated`.  `violated, as its text asks`: the
-    text of a draft demands the violation, which is a failure, too.  `never put to the test`: no
-    case occurred, which is a failure; with --question alone it is only a note.
+    \b
+    Results of a property:
+      holds
+      expected violation   The revision or its base breaks it by design;
+                           --property shows the run.
+      violated             A failure.
+      violated, as its text asks
+                           A failure, too: the text of a draft demands it.
+      never put to the test
+                           A failure: no case occurred.  With --question
+                           alone it is only a note.
 
-    Own rules of the file are tested, too, if all worlds are explored.  A rule is exercised if it
-    decides something in a world; for this, `check` also explores rarer worlds, with three members
-    or old versions.  A rule is covered if a property is violated when the rule does nothing or
-    accepts what it refuses, or if the rule violates a property.  `check` can't tell this if the
-    property is violated anyway.  A rule that is not exercised gives exit code 2, and with --strict
-    also a rule that is not covered.  A violation (1) comes before 2.  At the end, `check` lists the
-    rules of the base that no property covers.
+    \b
+    Results of a rule of your own, if all worlds are explored:
+      not exercised by any world
+                           It decides nothing, not even in rarer worlds with
+                           three members or old versions.  Exit code 2.
+      not covered by any property
+                           No property is violated if the rule does nothing,
+                           or accepts what it refuses.  With --strict exit
+                           code 2.  If the property is violated anyway,
+                           check can't tell.
+      covered
 
-    After a limit the verdict is `not finished`: it proves nothing unless something is violated.
-    With --minutes each world gets its part of the time, and unused time goes to the next worlds and
-    then to your own rules.
+    At the end, `check` lists the rules of the base that no property covers.
+
+    After a limit the verdict is `not finished`, and the exit code is 2 unless something is
+    violated.  With --minutes each world gets its part of the time.  Unused time goes to the next
+    worlds, and then to your own rules.
 
     Results are kept in `check`, below the folder that FENCEPOST_CACHE names; delete it at any time.
     A world is explored again if its scope, a rule that decides in it, a property with the functions
     that it names, or fencepost has changed.  `check` can't notice that your function reads a file
     or the time: use --no-cache.  It keeps no results of limited checks and of mutants.
 
-    JSON: `own_rows` has the status of each own rule: covered, not covered by any property, not
-    exercised by any world, or not tried.  `only_elsewhere` lists the properties that only other
-    engines check.  `is_safe` and `holds` are false if a property was never tested or an own rule
-    was not exercised.
-    """
+    In the JSON, `own_rows` has the result of each rule of your own, and `only_elsewhere` lists the
+    properties that only other engines check.  `is_safe` and `holds` are false if a property was
+    never tested or a rule of your own was not exercised.
+    """  # noqa: D301  (click keeps the lines after it)
     teller = ProgressTeller()
     limits = (max_states, None if minutes is None else minutes * 60)
     with stops_reported(revision):

@@ -1,4 +1,4 @@
-"""The experiments on the KIP's open ends, with a property, a world and a promise for them.
+"""The experiments on the KIP's open questions, with a property, a world and a promise for them.
 
 `docs/designers/experiments.md` shows the results of `fencepost check`.
 """
