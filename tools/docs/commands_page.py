@@ -7,6 +7,7 @@ by hand shows of it, in the order of the navigation, where a test runs it.
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 import sys
@@ -232,7 +233,7 @@ def _range(numbers: click.IntRange | click.FloatRange) -> str:
 
 def prose(text: str) -> Iterator[str]:
     r"""Yield a help text's lines as Markdown: paragraphs, and blocks behind `\b` as they are."""
-    for paragraph in re.split(r"\n\s*\n", text.strip()):
+    for paragraph in re.split(r"\n\s*\n", inspect.cleandoc(text)):
         mark, _, block = paragraph.partition("\n")
         if mark.strip() == "\b":
             yield from ("```text", *block.splitlines(), "```", "")
