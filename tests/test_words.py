@@ -126,10 +126,6 @@ PUBLISHED: dict[tuple[str, str], str] = {
     ("model/classic/vocabulary.py", "Given"): "a value of a column, as rules write it",
     ("model/classic/vocabulary.py", "GIVEN"): "a value of a column, as rules write it",
     ("model/table/shared_features.py", "GIVEN"): "a value of a column, as rules write it",
-    (
-        "properties/requirements/driver_messages.py",
-        "What is told nowhere but in the library's log.",
-    ): "a description in client-driver-1",
     ("traces/audit/audit_results.py", "found"): "a field of audit-1",
     ("traces/audit/server_log_audit.py", "not_shown"): "a field of server-log-audit-1",
     ("traces/operations/operator_rows.py", "told"): "a field of operator-report-1",

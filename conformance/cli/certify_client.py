@@ -54,8 +54,8 @@ from fencepost.traces.report.client_certificate import read_client_certificate
     default=SERVE,
     show_default=True,
     metavar="TARGET",
-    help="What it runs against: serve, or kafka:VERSION or tcp://HOST:PORT, where nothing is "
-    "provoked.",
+    help="The broker: serve, the model; or kafka:VERSION or tcp://HOST:PORT, which get no faults: "
+    "a proxy records the requests.",
 )
 @served_revision_option
 @level_option
@@ -72,13 +72,16 @@ from fencepost.traces.report.client_certificate import read_client_certificate
     multiple=True,
     metavar="FILE",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Run the scenarios of this file instead of fencepost's own (may be repeated).",
+    help="Run the scenarios of this file instead of fencepost's own (may be repeated).  "
+    "--case selects among them.",
 )
 @click.option(
     "--keep-traces",
     "keeps_traces",
     is_flag=True,
-    help="Write the traces of cases that pass into --report DIR, too.",
+    help="Also write the traces of cases that pass into --report DIR.  A trace has the requests "
+    "about the group.  Of other requests it has those that failed or met a fault, and the next "
+    "one that succeeded.",
 )
 @known_failures_options
 @written_list_option
@@ -103,14 +106,34 @@ def certify_client_command(
     as_json: bool,
     report: Path | None,
 ) -> int:
-    """Hold a client library to what it owes as a member of a group.
+    """Test whether a client library fulfils its obligations as a member of a group.
 
-    The library runs in a driver, against a broker that is mean to it on purpose.  It is judged by
-    the requests that it sends and by what its user sees, never by its logs.
+    The library runs in a driver, against a broker that injects faults.  fencepost judges the
+    requests that the library sends and what its user sees, never the library's logs.
 
-    CLIENT is java:VERSION, confluent-kafka, kafka-python, aiokafka, franz-go, sarama, kafka-go,
-    confluent-kafka-go, kafkajs, platformatic, confluent-kafka-javascript, rdkafka-rust (each with
-    :VERSION, if you like), reference, mutant:NAME, or exec:COMMAND, a driver of your own.
+    CLIENT is java, confluent-kafka, kafka-python, aiokafka, franz-go, sarama, kafka-go,
+    confluent-kafka-go, kafkajs, platformatic, confluent-kafka-javascript or rdkafka-rust, each
+    also with :VERSION; or reference, mutant:NAME, or exec:COMMAND, a driver of your own.
+
+    A case is one obligation in one scenario.  It passes when a run shows that the obligation holds.
+    It fails when two runs show a violation.  An undecided case runs up to three times.
+
+    A case is unsupported if the library lacks what it needs.  It is also unsupported if
+    no broker could send the answer that it needs: an OffsetCommit without an instance id never gets
+    FENCED_INSTANCE_ID, and an OffsetFetch below version 7 never gets UNSTABLE_OFFSET_COMMIT.  The
+    missing instance id is a failure of its own.  An option that the library accepts and ignores is
+    a failure, too.
+
+    A control client sends a request to the same broker ten times a second.  If it had to wait, a
+    case that depends on time is unknown, and a state that may last for a moment may last longer
+    by that wait.  But a close that is late by more than twice all waits is late.
+
+    An error counts as reported to the user if any call returns it: start and commit as well as
+    poll.  fencepost doesn't wait for a consumer whose start failed; the undecided cases say so.
+    Suppose that a member without instance ids in its heartbeats is fenced, because another member
+    joined between its join and its sync: fencepost doesn't count this as a pass.
+
+    For each case that did not pass, the report has up to 50 lines of each driver's stderr.
     """
     if keeps_traces and report is None:
         raise click.UsageError("--keep-traces writes traces into a report: give --report DIR, too")

@@ -62,23 +62,28 @@ _TRIES = 40
     "--scenarios",
     "count",
     type=Whole(1),
-    help=f"How many scenarios to draw [default: {_SCENARIOS}, unless --minutes is given].",
+    help=f"Number of scenarios to draw [default: {_SCENARIOS}; no limit with --minutes].",
 )
-@click.option("--minutes", type=MINUTES, help="How long to draw scenarios.")
+@click.option(
+    "--minutes",
+    type=MINUTES,
+    help="Minutes to draw scenarios.  Shrinking and confirming may go on after that.",
+)
 @click.option("--seed", type=SEED, default=0, show_default=True, help="The seed of the scenarios.")
 @click.option(
     "--tries",
     type=Whole(0),
     default=_TRIES,
     show_default=True,
-    help="The most runs to shrink one finding.",
+    help="Most runs to shrink one finding.",
 )
 @click.option(
     "--replay",
     "trace",
     metavar="TRACE.json",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Draw nothing: run the scenario of this trace three times.",
+    help="Draw nothing; run the scenario of this trace three times.  It may be a trace of "
+    "certify-client, too.",
 )
 @served_revision_option
 @scenario_jobs_option
@@ -100,14 +105,29 @@ def fuzz_client_command(
     as_json: bool,
     report: Path | None,
 ) -> int:
-    """Search a client library with scenarios drawn at random.
+    """Search a client library for violations, with scenarios drawn at random.
 
-    Consumers start, close, crash, are removed and replaced, and the broker errs; then all is left
-    in peace.  What is violated is shrunk to the shortest scenario and run three times.  The
-    reference client runs it, too: what it does as well is held against nobody.  The same seed gives
-    the same scenarios.  Ctrl-C and SIGTERM end the search and report what was found.
+    Consumers start, close, crash, are removed and replaced, and the broker injects faults.  Records
+    are written, read and committed all the time.  Then the faults end, and the group must recover.
 
     CLIENT is named as for certify-client.
+
+    fencepost judges each run by the obligations that hold at any time.  It leaves out waits during
+    which something else happened.  Many scenarios with static members do one restart or rebalance
+    at a time; these are also judged by the obligations on restarts and leaders.
+
+    When a run violates an obligation, fencepost prints a line "seen ...".  It takes away consumers,
+    acts and settings as long as the violation remains, and runs the shortest scenario three times.
+    A violation that isn't in all three runs is not confirmed.  The reference client runs the same
+    scenario: what it violates, too, doesn't count as a finding.
+
+    A list of known failures names a violation by its obligation and by what was observed;
+    another API in the observation is no other failure.  fencepost prints a known failure with its
+    reason, and doesn't shrink it.
+
+    The same seed gives the same scenarios, for libraries with the same features.  Ctrl-C or SIGTERM
+    ends the search: fencepost reports all findings, writes --report, and exits with the code
+    of the verdict.  A second one ends it at once, with exit code 130.
     """
     held, judge = find_client(client), find_revision(revision)
     replayed = None if trace is None else read_trace(trace)

@@ -93,7 +93,7 @@ def _topics(
     "--advertise",
     type=_port,
     metavar="PORT",
-    help="The port that clients are told, if there is a proxy [default: --port].",
+    help="The port to advertise to clients, if they connect through a proxy [default: --port].",
 )
 @click.option(
     "--set",
@@ -101,7 +101,8 @@ def _topics(
     multiple=True,
     callback=_settings,
     metavar="KEY=VALUE",
-    help="A group setting, such as group.initial.rebalance.delay.ms=0 [default: Kafka's].",
+    help="A group setting, such as group.initial.rebalance.delay.ms=0 [default: Kafka's].  "
+    "DescribeConfigs shows it.",
 )
 @click.option(
     "--topic",
@@ -109,30 +110,41 @@ def _topics(
     multiple=True,
     callback=_topics,
     metavar="NAME[:PARTITIONS]",
-    help="A topic, with 4 partitions if not said (may be repeated).",
+    help="A topic to create, with 4 partitions by default (may be repeated).  CreateTopics creates "
+    "topics, too, and Metadata where it permits that.",
 )
 @click.option(
     "--nodes",
     type=Whole(1, _MOST_NODES),
     default=1,
     show_default=True,
-    help="How many brokers share partitions and groups; with --port, on ports that follow.",
+    help="Number of brokers that share partitions and groups.  With --port they take the "
+    "ports that follow it.",
 )
 @click.option(
     "--as-of",
     metavar="RELEASE",
-    help="Speak the versions of this Kafka, such as 2.2 [default: the newest].",
+    help="Advertise the API versions of this Kafka release, from 1.0 on, such as 2.2 "
+    "[default: the newest].",
 )
 @click.option(
     "--provoke",
     "provoked",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Provocations, as JSON: answers lost, late, replaced by errors, connections cut.",
+    help="Inject these faults, a JSON list: lose or delay answers, answer errors, cut "
+    "connections.  `fencepost schema provocations` describes it.",
 )
-@output_option("Append what clients ask and are answered to this file, as lines of JSON.")
+@output_option(
+    "Append each request with its answer to this file, as a line of JSON: node, connection, "
+    "client, API, version, times in ms since the start, both bodies, and the provocation.  "
+    "Of records it has number, bytes and offsets."
+)
 @click.option(
-    "--seed", type=SEED, help="The seed of open choices and member ids [default: random]."
+    "--seed",
+    type=SEED,
+    help="Seed for member ids, and for the answer where the protocol permits several "
+    "[default: random].",
 )
 @json_option
 def serve_command(
@@ -149,12 +161,34 @@ def serve_command(
     seed: int | None,
     as_json: bool,
 ) -> int:
-    """Run the model as a broker on a local TCP port.
+    """Run the model as a broker on a local TCP port, until SIGINT or SIGTERM.
 
-    It runs on a real clock until it is interrupted.  mutant:NAME is a model that is broken on
-    purpose.  Its address is printed when it is ready, the first node's.  What is produced is kept
-    in memory, the newest 64 MiB.
-    """
+    mutant:NAME is a model with one fault.  serve prints the address of the first node when it is
+    ready; with --json it prints all addresses.
+
+    \b
+    Supported:
+      groups        all versions that the revision has; timers run in real time
+      records       Produce 3-13, Fetch 4-18 (sessions, topic ids),
+                    ListOffsets 1-11, OffsetForLeaderEpoch 2-4,
+                    InitProducerId 0-5; the newest 64 MiB are kept in memory;
+                    batches stay as they are, compressed or not; older record
+                    formats are refused
+      transactions  with offsets of groups: AddOffsetsToTxn 0-4, TxnOffsetCommit,
+                    EndTxn 0-4; not with records: there is no AddPartitionsToTxn
+      others        ApiVersions 0-4 (also for a version that is too high),
+                    Metadata 0-13, FindCoordinator 0-6, DescribeCluster 0-2,
+                    CreateTopics 2-7, DeleteTopics 1-6, DescribeConfigs 1-4
+
+    In a transaction, TxnOffsetCommit refuses a member that was replaced or lost its generation.
+    Until the commit, OffsetFetch with requireStable answers UNSTABLE_OFFSET_COMMIT.
+
+    Requests of one connection are handled in order: while a JoinGroup waits, later requests on its
+    connection wait, too.  If a client disconnects, its group notices it when the session ends.
+    Invalid bytes, unknown APIs or versions, and frames over 16 MiB end the connection.
+
+    A case of `fencepost certify` that needs a failover is unsupported on this broker.
+    """  # noqa: D301 (click knows a paragraph of its own layout by the character)
     if port is not None and port + nodes - 1 > _LAST_PORT:
         raise click.UsageError(
             f"--nodes {nodes} with --port {port} needs ports up to {port + nodes - 1}, and the "

@@ -153,7 +153,7 @@ class ClientCertifier:
         if scenario.assignor and assignor_in(self.introduction, scenario.assignor) is None:
             return f"{self.introduction.client} has no assignor {scenario.assignor}"
         if scenario.is_provoking and not self._stage.provokes:
-            return f"{self._stage.name} does nothing wrong when it is told to"
+            return f"{self._stage.name} injects no faults; use `--broker serve`"
         return ""
 
     async def _try(self, scenario: Scenario) -> list[ClientResult]:

@@ -237,7 +237,7 @@ class Driver:
         except LineError as error:
             self.fail(f"wrote a line that {error}: '{shortened(line)}'")
         except msgspec.ValidationError as error:
-            self.fail(f"wrote what the protocol doesn't have: {error}: '{shortened(line)}'")
+            self.fail(f"wrote a line that is not in the protocol: {error}: '{shortened(line)}'")
 
     def fail(self, how: str) -> DriverError:
         """Note a fault of the driver, kill it, and raise DriverError in all that wait for it."""
@@ -273,7 +273,9 @@ class Driver:
             reply = await sent.answer(within_s)
         except TimeoutError:
             waiting = dict.fromkeys(f"`{command.name}`" for command in self._open.values())
-            raise self.fail(f"answered no {' nor '.join(waiting)} for {within_s:g} s") from None
+            raise self.fail(
+                f"did not answer {' or '.join(waiting)} within {within_s:g} s"
+            ) from None
         if not isinstance(reply, Introduction):
             raise self.fail(f"refused `hello`: {shortened(msgspec.json.encode(reply))}")
         return reply
@@ -288,11 +290,11 @@ class Driver:
         if self.fault is not None:
             raise DriverError(self.fault)
         if self._is_ending:
-            raise DriverError(f"the driver of {self.name} was ended before")
+            raise DriverError(f"the driver of {self.name} has already ended")
 
     def _take_event(self, event: AnyEvent) -> None:
         if event.consumer is not None and event.consumer not in self._started:
-            self.fail(f"told of a consumer '{event.consumer}', which was never started")
+            self.fail(f"sent an event of consumer '{event.consumer}', which was never started")
         elif len(self.events) >= MOST_EVENTS:
             self.fail(f"wrote more than {MOST_EVENTS:,} events")
         else:
@@ -306,7 +308,7 @@ class Driver:
         number = fields.get("id")
         sent = self._open.get(number) if isinstance(number, int) else None
         if sent is None:
-            self.fail(f"answered what nobody asked: {shortened(msgspec.json.encode(fields))}")
+            self.fail(f"sent a reply to no open command: {shortened(msgspec.json.encode(fields))}")
         else:
             reply = reply_of(fields, type(sent.command))
             del self._open[sent.command.id]

@@ -320,7 +320,7 @@ def find_client(name: str) -> Client:
         case _, _ if kind in LIBRARIES:
             return _library(name, kind, rest if colon else None)
     near = did_you_mean(kind, (*LIBRARIES, *_OTHERS))
-    raise UnknownClientError(f"no client {name!r}{near}; a client is one of {FORMS}")
+    raise UnknownClientError(f"there is no client {name!r}{near}; give one of {FORMS}")
 
 
 def _check_mutant(name: str) -> None:
@@ -336,7 +336,8 @@ def _library(name: str, kind: str, version: str | None) -> Client:
         version = library.versions[0]
     elif not _VERSION.fullmatch(version):
         raise UnknownClientError(
-            f"{version!r} in {name!r} is no version; write one as in {kind}:{library.versions[0]}"
+            f"{version!r} in {name!r} is not a version number; for example, give "
+            f"{kind}:{library.versions[0]}"
         )
     return Client(f"{kind}:{version}", partial(library.program, version))
 

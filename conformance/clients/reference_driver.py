@@ -286,7 +286,7 @@ class _User:
 def _why(code: str, where: str) -> str:
     if code == "UNSUPPORTED_VERSION":
         return f"the broker has no version of {where} that this consumer can use"
-    return f"{where} was answered {code}"
+    return f"the broker answered {where} with {code}"
 
 
 def _commit_reply(number: int, error: str) -> driver_messages.Done | driver_messages.Refused:
@@ -351,7 +351,7 @@ class ReferenceDriver:
             self._refuse_line(line, str(error))
             return True
         except msgspec.DecodeError as error:
-            self._say(driver_messages.Log(level="error", message=f"a line is no JSON: {error}"))
+            self._say(driver_messages.Log(level="error", message=f"a line is not JSON: {error}"))
             return True
         match command:
             case driver_messages.Hello():
@@ -383,10 +383,12 @@ class ReferenceDriver:
     def _start(self, command: driver_messages.Start) -> None:
         user = self._users.get(command.consumer)
         if user is not None and not user.is_closed:
-            self._unsupported(command.id, f"{command.consumer} runs; close it first")
+            self._unsupported(command.id, f"consumer {command.consumer} is running; close it first")
         elif command.assignor not in ASSIGNORS:
             known = ", ".join(ASSIGNORS)
-            self._unsupported(command.id, f"no assignor {command.assignor}; there are {known}")
+            self._unsupported(
+                command.id, f"there is no assignor {command.assignor}; give one of {known}"
+            )
         else:
             try:
                 user = _User(command.consumer, command, self._conduct, self._say)
@@ -400,7 +402,7 @@ class ReferenceDriver:
         consumer = command.step.consumer
         user = self._users.get(consumer)
         if user is None or user.is_closed:
-            self._unsupported(command.id, f"there is no consumer {consumer}; start it")
+            self._unsupported(command.id, f"there is no consumer {consumer}; start it first")
         else:
             user.do(command.id, command.step)
 
@@ -411,7 +413,7 @@ class ReferenceDriver:
         if isinstance(number, int):
             self._unsupported(number, why)
         else:
-            self._say(driver_messages.Log(level="error", message=f"a line is no command: {why}"))
+            self._say(driver_messages.Log(level="error", message=f"a line is not a command: {why}"))
 
     def _unsupported(self, number: int, why: str) -> None:
         self._say(driver_messages.Unsupported(id=number, unsupported=why))
@@ -437,7 +439,9 @@ async def drive(name: str, conduct: Conduct) -> None:
 
 
 @click.command()
-@click.option("--mutant", metavar="NAME", help="A lying client instead of the right one.")
+@click.option(
+    "--mutant", metavar="NAME", help="Run this faulty client instead of the reference client."
+)
 def main(mutant: str | None) -> None:
     """Drive the reference client by client driver protocol 1."""
     name, conduct = "reference", RIGHT

@@ -1,4 +1,4 @@
-"""Read scenarios of one's own from a file, and refuse names that don't exist.
+"""Read a user's scenarios from a file, and refuse names that don't exist.
 
 A file holds a list of scenarios, as traces have them; `SCHEMA` describes it.  The schema can't say
 that a consumer has to run before it is closed, or which names are near one that is wrong: so each
@@ -39,7 +39,7 @@ from fencepost.traces.files.document_schema import DocumentSchema
 SCHEMA = DocumentSchema(
     "scenarios-1",
     "fencepost scenarios 1",
-    "Scenarios of one's own: `fencepost certify-client CLIENT --scenarios FILE`.",
+    "Your own scenarios: `fencepost certify-client CLIENT --scenarios FILE`.",
     list[Scenario],
 )
 
@@ -67,10 +67,12 @@ def read_scenarios(paths: Sequence[Path]) -> dict[str, Scenario]:
         for scenario in _read(path):
             if scenario.id in SCENARIOS:
                 raise ScenarioFileError(
-                    f"{path}: {scenario.id} is a scenario of fencepost's own: take another id"
+                    f"{path}: fencepost has a scenario {scenario.id}; choose another id"
                 )
             if scenario.id in scenarios:
-                raise ScenarioFileError(f"{path}: {scenario.id} is there twice: take another id")
+                raise ScenarioFileError(
+                    f"{path}: two scenarios have the id {scenario.id}; choose another id for one"
+                )
             scenarios[scenario.id] = scenario
     return scenarios
 
@@ -79,7 +81,7 @@ def _read(path: Path) -> list[Scenario]:
     document = read_json(path)
     if not isinstance(document, list) or not document:
         raise ScenarioFileError(
-            f"{path}: is no list of scenarios; `fencepost schema scenarios` describes one"
+            f"{path}: is not a list of scenarios; `fencepost schema scenarios` describes one"
         )
     for number, scenario in enumerate(document):
         for problem in _wrong_names(scenario, f"scenario {number + 1}"):
@@ -99,17 +101,17 @@ def _read(path: Path) -> list[Scenario]:
 def _wrong_names(document: Any, place: str) -> Iterator[str]:
     """Yield what is wrong with the names in a scenario, as a sentence with those that exist."""
     if not isinstance(document, dict):
-        yield f"{place} is no object"
+        yield f"{place} is not a JSON object"
         return
     yield from _fields(document, Scenario, place)
     name = document.get("id")
     if isinstance(name, str):
         place = name
         if not _ID.fullmatch(name):
-            yield f"{place}: the id has other signs than a-z, 0-9 and single dashes between them"
+            yield f"{place}: an id may have only a-z, 0-9, and single dashes between them"
     obligations = _list_in(document, "obligations")
     if not obligations:
-        yield f"{place}: `obligations` names none, so nothing would be judged"
+        yield f"{place}: `obligations` is empty; name at least one obligation to judge"
     yield from _names(obligations, REQUIREMENTS, "obligation", place)
     yield from _names(_list_in(document, "needs"), FEATURES, "feature", place)
     broker = document.get("broker", {})
@@ -122,7 +124,7 @@ def _wrong_names(document: Any, place: str) -> Iterator[str]:
 
 def _wrong_act(act: Any, place: str) -> Iterator[str]:
     if not isinstance(act, dict):
-        yield f"{place} is no object"
+        yield f"{place} is not a JSON object"
         return
     yield from _tag(act, "act", _ACTS, place)
     kind = _ACTS[act["act"]]
@@ -170,9 +172,9 @@ def _names(names: Iterable[Any], known: Iterable[str], kind: str, place: str) ->
 
 def _listed(names: Sequence[str]) -> str:
     if not names:
-        return "it has none"
+        return "there are none"
     more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
-    return f"there is {', '.join(names[:_MOST])}{more}"
+    return f"give one of {', '.join(names[:_MOST])}{more}"
 
 
 def _release(name: Any, place: str) -> Iterator[str]:
@@ -192,23 +194,23 @@ def _wrong_order(scenario: Scenario) -> Iterator[str]:
         match act:
             case Start(consumer=consumer):
                 if consumer in running:
-                    yield f"{place} starts {consumer}, which runs: close it or kill it before"
+                    yield f"{place} starts {consumer}, which is running; close or kill it first"
                 running[consumer] = process_of(act)
                 started.add(consumer)
             case Crash(process=process):
                 if process not in running.values():
-                    yield f"{place} kills {process}: no consumer runs in such a process then"
+                    yield f"{place} kills process {process}, in which no consumer is running"
                 running = {name: of for name, of in running.items() if of != process}
             case Until(condition=condition):
                 yield from _unstarted(condition, started, place)
             case _:
                 name = getattr(act, "consumer", None)
                 if name is not None and name not in running:
-                    yield f"{place} names {name}, which does not run then"
+                    yield f"{place} names {name}, which is not running; start it first"
                 if isinstance(act, Close):
                     running.pop(act.consumer, None)
     if not started:
-        yield "no consumer is started"
+        yield "no act starts a consumer"
 
 
 def _unstarted(condition: Condition, started: set[str], place: str) -> Iterator[str]:
@@ -218,4 +220,4 @@ def _unstarted(condition: Condition, started: set[str], place: str) -> Iterator[
         names = [name for name in [getattr(condition, "consumer", None)] if name is not None]
     for name in names:
         if name not in started:
-            yield f"{place} waits for {name}, which was not started before"
+            yield f"{place} waits for {name}, which no earlier act starts"

@@ -603,7 +603,7 @@ class ScenarioRun:
 
     def _served(self) -> ApplicationBroker:
         if self._place.served is None:
-            raise _BrokeOffError(f"{self._scenario.id} provokes, and a real broker can't be")
+            raise _BrokeOffError(f"{self._scenario.id} injects faults, and a real broker can't")
         return self._place.served
 
     def _beside(self, work: Coroutine[Any, Any, None]) -> None:

@@ -127,7 +127,7 @@ async def open_stage(broker: str, revision: Revision) -> AsyncIterator[Stage]:
         return
     if not hasattr(type(find_target(broker, TargetOptions())), "address"):
         raise UnknownTargetError(
-            f"clients can't run against {broker}: give {SERVE}, kafka:VERSION or tcp://HOST:PORT"
+            f"can't test a client against {broker}; give {SERVE}, kafka:VERSION or tcp://HOST:PORT"
         )
     target = find_target(broker, TargetOptions(settings=_GROUP_SETTINGS))
     async with target:

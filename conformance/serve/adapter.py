@@ -108,9 +108,12 @@ class _Session:
         except LineError as error:
             problem, context = f"the line {error}", {}
         except SchemaError as error:
-            problem, context = f"not adapter protocol {PROTOCOL}: {error}", {"path": error.path}
+            problem, context = (
+                f"not a command of adapter protocol {PROTOCOL}: {error}",
+                {"path": error.path},
+            )
         except ShapeError as error:
-            problem, context = f"the body doesn't fit: {error}", {"path": error.path}
+            problem, context = f"the body is not valid: {error}", {"path": error.path}
         except CoordinatorFailure as error:
             problem, context = str(error) or "the coordinator failed", {}
         except Exception as error:  # noqa: BLE001 - one bad command must not end the session

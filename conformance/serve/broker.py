@@ -341,7 +341,7 @@ class ModelBroker:
         except OSError as error:
             await self._close()
             raise TargetUnavailableError(
-                f"Port {port} can't be listened on ({error.strerror}): take another"
+                f"can't listen on port {port} ({error.strerror}); choose another port"
             ) from error
 
     async def __aexit__(self, *_: object) -> None:

@@ -158,7 +158,7 @@ def parse_release(text: str) -> tuple[int, int]:
     if number < _OLDEST or number not in BROKER_API_VERSIONS:
         known = sorted(release for release in BROKER_API_VERSIONS if release >= _OLDEST)
         names = ", ".join(f"{major}.{minor}" for major, minor in known)
-        raise ReleaseError(f"{text!r} is no release of Kafka that is known; there are {names}")
+        raise ReleaseError(f"fencepost doesn't know Kafka release {text!r}; give one of {names}")
     return number
 
 
@@ -206,7 +206,7 @@ MOST_PARTITIONS = 1000
 _LONGEST_NAME = 249
 _GROUP, _TRANSACTION = 0, 1
 _TOPIC, _BROKER = 2, 4
-_NO_SUCH_KEY = "only groups and transactions have a coordinator here"
+_NO_SUCH_KEY = "this broker has coordinators for groups and transactions only"
 _STATIC_CONFIG, _INT = 4, 3
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?")
 _SOFTWARE_SINCE = 3

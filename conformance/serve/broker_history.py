@@ -90,7 +90,7 @@ async def _beat(
             except (OSError, EOFError) as error:
                 raise CoordinatorFailure(f"the connection ended: {error}") from error
             if decode_message(_API, _VERSION, answer).correlation_id != number:
-                raise CoordinatorFailure("the answer is another request's")
+                raise CoordinatorFailure("the answer belongs to another request")
         due = time.monotonic() + _BEAT_S
         await asyncio.sleep(_BEAT_S)
         if (late_s := time.monotonic() - due) > _WORTH_NOTING_S:

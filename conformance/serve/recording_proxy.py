@@ -137,7 +137,9 @@ class RecordedKafka:
         answer = await self._admin.call("Produce", body, self._brokers[rows[partition]])
         code = answer["responses"][0]["partitionResponses"][0]["errorCode"]
         if code:
-            raise AdminError(f"Produce to {topic} {partition}: it answered {error_name(code)}")
+            raise AdminError(
+                f"Produce to {topic} {partition} failed: the broker answered {error_name(code)}"
+            )
 
     async def remove(self, group: str, instance: str | None, member_id: str = "") -> int:
         """Remove a member, as an administrator does; return the error code, 0: removed.

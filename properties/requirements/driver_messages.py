@@ -60,53 +60,79 @@ class Command(Message, tag_field="cmd", frozen=True):
 
 
 class Hello(Command, tag="hello", frozen=True):
-    """Say what you are; also the question whether a driver is still there."""
+    """Name the library and its features.  fencepost also sends it to a driver that seems stuck."""
 
     protocol: Literal[1] = 1
 
 
 class ConsumerSettings(Message, kw_only=True, frozen=True):
-    """Settings to make, subscribe and poll a consumer.  Times in ms.
+    """Settings of a consumer, times in ms.
 
-    `instance`: the group instance id; None: a dynamic member.  `auto_commit_ms`: None: no automatic
-    commits.  `settings`: further settings, by the library's own names.
-
-    Sent only where a scenario needs them, to drivers that have the feature: `commit_on_revoke`: the
-    user commits and waits in the callback that takes partitions away, before it returns.
-    `metadata_max_age_ms`: metadata of topics are asked for again when they are that old.
-    `transactions`: its user will commit in transactions.
-    `pattern`: subscribe to the topics whose whole name matches this regular expression, now and
-    later; `topics` are those that there are.
+    Fields that may be unset are sent only to drivers that have the feature.
     """
 
-    bootstrap: str
+    bootstrap: Annotated[str, Meta(description="HOST:PORT of the broker.")]
     group: str
-    topics: tuple[str, ...]
-    instance: str | None = None
+    topics: Annotated[tuple[str, ...], Meta(description="The topics to subscribe to.")]
+    instance: Annotated[
+        str | None, Meta(description="The group instance id; null: a dynamic member.")
+    ] = None
     session_timeout_ms: int = 6000
     heartbeat_interval_ms: int = 500
-    max_poll_interval_ms: int = 8000
-    assignor: str = "range"
+    max_poll_interval_ms: Annotated[
+        int, Meta(description="Also the rebalance timeout, if the library has one of its own.")
+    ] = 8000
+    assignor: Annotated[
+        str, Meta(description="Kafka's name of an assignor; one of those in the reply to `hello`.")
+    ] = "range"
     auto_offset_reset: str = "earliest"
-    client_id: str = "fencepost"
-    rack: str | None = None
-    auto_commit_ms: int | None = None
-    settings: dict[str, str | int | float | bool] = {}
-    commit_on_revoke: bool | msgspec.UnsetType = msgspec.UNSET
-    metadata_max_age_ms: int | msgspec.UnsetType = msgspec.UNSET
-    transactions: bool | msgspec.UnsetType = msgspec.UNSET
-    pattern: str | msgspec.UnsetType = msgspec.UNSET
+    client_id: Annotated[
+        str, Meta(description="The client id, unchanged; the library may append to it.")
+    ] = "fencepost"
+    rack: Annotated[str | None, Meta(description="Null: the library's default.")] = None
+    auto_commit_ms: Annotated[
+        int | None, Meta(description="Commit in the background this often; null: never.")
+    ] = None
+    settings: Annotated[
+        dict[str, str | int | float | bool],
+        Meta(
+            description="Further settings, by the library's own names; fencepost's scenarios send "
+            "none."
+        ),
+    ] = {}
+    commit_on_revoke: Annotated[
+        bool | msgspec.UnsetType,
+        Meta(
+            description="Feature `commit-on-revoke`: commit in the callback that revokes "
+            "partitions, and wait before it returns.  An error is an event with `where` `commit`."
+        ),
+    ] = msgspec.UNSET
+    metadata_max_age_ms: Annotated[
+        int | msgspec.UnsetType,
+        Meta(description="Feature `metadata-age`: refresh the metadata of topics this often."),
+    ] = msgspec.UNSET
+    transactions: Annotated[
+        bool | msgspec.UnsetType,
+        Meta(description="Feature `transactions`: the user will commit in transactions."),
+    ] = msgspec.UNSET
+    pattern: Annotated[
+        str | msgspec.UnsetType,
+        Meta(
+            description="Feature `pattern`: subscribe to the topics, now and later, whose whole "
+            "name matches this regular expression; `topics` are those that exist."
+        ),
+    ] = msgspec.UNSET
 
 
 class Start(ConsumerSettings, tag_field="cmd", tag="start", kw_only=True, frozen=True):
-    """Make a consumer, subscribe it, and poll without end, as the documentation shows it."""
+    """Make a consumer, subscribe it, and poll in a loop, as the library's documentation shows."""
 
     id: int
     consumer: str
 
 
 class Bye(Command, tag="bye", frozen=True):
-    """Answer, and exit with 0."""
+    """Reply, and exit with code 0."""
 
 
 def _command(name: str, step: type[UserStep], **defaults: Any) -> type[Any]:
@@ -180,10 +206,10 @@ def command_of(line: Any) -> AnyCommand:
 
 
 class ClientError(Message, frozen=True):
-    """An error as the library tells its user.
+    """An error that the library reports to its user.
 
-    `code`: Kafka's name of the error where the library has one, else the library's own.  `fatal`:
-    the library calls it fatal, or the user's loop can't go on after it.
+    `code`: Kafka's name of the error if the library knows it, else the library's own name.
+    `fatal`: the library calls it fatal, or it ends the loop in the library's documentation.
     """
 
     code: str
@@ -192,7 +218,7 @@ class ClientError(Message, frozen=True):
 
 
 class Introduction(Message, frozen=True):
-    """The reply to `hello`.  `features`: some of FEATURES; `assignors`: names for `start`."""
+    """The reply to `hello`.  `assignors`: the names that `start` may get."""
 
     id: int
     protocol: Literal[1]
@@ -204,7 +230,7 @@ class Introduction(Message, frozen=True):
 
 
 class Done(Message, frozen=True):
-    """It is done; `took_ms`: of a close."""
+    """The command was successful.  `took_ms`: the duration of a close."""
 
     id: int
     ok: Annotated[bool, Meta(extra_json_schema={"enum": [True]})]  # older msgspec: no Literal[True]
@@ -217,14 +243,14 @@ class Done(Message, frozen=True):
 
 
 class Refused(Message, frozen=True):
-    """The library answered with an error."""
+    """The command ended with an error of the library."""
 
     id: int
     error: ClientError
 
 
 class Unsupported(Message, frozen=True):
-    """The library has no such thing; the sentence says why."""
+    """The library or the driver can't do this; the text gives the reason."""
 
     id: int
     unsupported: str
@@ -234,7 +260,7 @@ AnyReply = Introduction | Done | Refused | Unsupported
 
 
 class Event(Message, tag_field="event", frozen=True):
-    """An event that a user observes.  `at_ms` is the driver's monotonic clock."""
+    """An event that a user observes.  `at_ms`: its time on the driver's monotonic clock."""
 
 
 class ConsumerEvent(Event, frozen=True):
@@ -245,25 +271,25 @@ class ConsumerEvent(Event, frozen=True):
 
 
 class Assigned(ConsumerEvent, tag="assigned", frozen=True):
-    """The listener was told of these partitions: with an eager assignor all, else the new ones."""
+    """The listener got these partitions: all with an eager assignor, else only the new ones."""
 
     partitions: tuple[Partition, ...]
 
 
 class Revoked(ConsumerEvent, tag="revoked", frozen=True):
-    """The listener is to give up these partitions."""
+    """The listener must give up these partitions."""
 
     partitions: tuple[Partition, ...]
 
 
 class Lost(ConsumerEvent, tag="lost", frozen=True):
-    """The listener was told that these partitions are gone."""
+    """The listener lost these partitions: they may have another owner already."""
 
     partitions: tuple[Partition, ...]
 
 
 class Records(ConsumerEvent, tag="records", frozen=True):
-    """Records of one partition were delivered: `count` of them, the first at offset `first`."""
+    """The library delivered `count` records of a partition, the first at offset `first`."""
 
     partition: Partition
     first: _Count
@@ -271,7 +297,7 @@ class Records(ConsumerEvent, tag="records", frozen=True):
 
 
 class Error(ConsumerEvent, tag="error", frozen=True):
-    """A ClientError that the user was told of; `where`: the call or callback that told it."""
+    """The library reported a ClientError; `where`: the call or callback that reported it."""
 
     where: str
     code: str
@@ -280,14 +306,14 @@ class Error(ConsumerEvent, tag="error", frozen=True):
 
 
 class Ended(Event, tag="ended", frozen=True):
-    """The library gave up by itself."""
+    """The library stopped for good without a command."""
 
     consumer: str
     at_ms: float | None = None
 
 
 class Log(Event, tag="log", frozen=True):
-    """What is told nowhere but in the library's log."""
+    """A line of the library's log that it reports nowhere else."""
 
     level: str
     message: str

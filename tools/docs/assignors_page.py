@@ -101,101 +101,107 @@ _TITLE = """\
 
 <!-- Made by `python -m tools.docs.assignors_page docs`; don't edit. -->
 
-The leader of a group decides who reads what.  The reference client has Kafka's four assignors as
-pure functions (`fencepost.model.assignors`): members with what they want, what they own since which
-generation, their racks and instance ids, and partitions with the racks of their replicas go in, an
-assignment comes out.
+For authors of client libraries. This page describes the assignors of fencepost's reference client,
+and compares them with Java's and with the optimum.
+
+The leader of a group assigns partitions to members. The reference client has Kafka's four assignors
+as pure functions (`fencepost.model.assignors`). The input has for each member its topics, its
+racks, its instance id, and its partitions with their generation; and for each partition the racks
+of its replicas. The output is an assignment.
 
 | assignor | what it does | racks (KIP-881) |
 |---|---|---|
-| `range` | cuts each topic into ranges, static members first, by instance id | near partitions \
-first, up to the share; topics that are cut alike stay so |
-| `roundrobin` | deals all partitions in turn, static members first | none |
-| `sticky` | levels the loads; what can stay, stays. Eager: a member owns nothing when it joins, \
-and tells what it had last | far partitions are dealt anew |
-| `cooperative-sticky` | the same, but what another still has is handed over a round later | the \
-same |
+| `range` | cuts each topic into ranges; static members come first, by instance id | near \
+partitions first, up to the share; topics with equal cuts keep equal cuts |
+| `roundrobin` | deals all partitions in turn; static members come first | ignored |
+| `sticky` | evens the loads and keeps partitions where it can. Eager: a member owns nothing when \
+it joins, and reports the partitions that it had last | partitions far from their owner are dealt \
+again |
+| `cooperative-sticky` | like `sticky`, but a partition that another member still owns is handed \
+over one round later | like `sticky` |
 
-## What they promise
+## Their promises
 
-`fencepost.properties.assignors.assignor_promises` holds each promise as a function from an
-assignor and a group to its faults. Tests hold the assignors to them on all small groups and on
-random ones, and twelve lying assignors show that each promise is really checked.
+`fencepost.properties.assignors.assignor_promises` has each promise as a function that returns the
+faults of an assignor for a group. Tests check the assignors on all small groups and on random ones.
+Twelve faulty assignors show that each check finds faults.
 
-| promise | says | not promised |
+| promise | meaning | not promised |
 |---|---|---|
-| `every-partition-once` | every partition goes to one member, which wants it | |
-| `balance` | none could go to a member with two fewer: of its topic (`range`), or in all | \
-`roundrobin` where wishes differ |
-| `stickiness` | no more partitions move than must, by the optimum of a minimum-cost flow | where \
-wishes differ, or racks matter |
-| `restart` | static members that come back under other member ids change nothing | |
-| `calm` | where nothing changed, a rebalance moves nothing | for sticky ones, where racks matter |
-| `handover` | a cooperative member gets nothing that another still has; all is handed over after \
-two rounds | the two rounds, where wishes differ or racks matter |
-| `racks-cost-no-balance` | loads are as even with racks as without | where wishes differ |
+| `every-partition-once` | every partition goes to exactly one member, which subscribes to its \
+topic | |
+| `balance` | no partition could go to a member with two fewer: of its topic (`range`), or in all \
+| `roundrobin` where subscriptions differ |
+| `stickiness` | no more partitions move than necessary, by the optimum of a minimum-cost flow | \
+where subscriptions differ, or racks matter |
+| `restart` | static members that return with other member ids change nothing | |
+| `calm` | a rebalance without a change moves nothing | sticky assignors, where racks matter |
+| `handover` | a cooperative member gets no partition that another member still has; all are \
+handed over after two rounds | the two rounds, where subscriptions differ or racks matter |
+| `racks-cost-no-balance` | loads are as even with racks as without | where subscriptions differ |
 
-While a group is stable, a static restart leads to no assignment at all. Where a rebalance comes
-before the new process knows what the old one had, `range` and `roundrobin` still give it the same.
-The sticky assignors leave it one partition less at most: where the partitions don't divide evenly,
-the share that is one more may go to a member that was there all the time.
+In a stable group, a static restart causes no assignment. If a rebalance comes before the new
+process knows its old partitions, `range` and `roundrobin` still assign the same ones. A sticky
+assignor may assign one partition less: if the partitions don't divide evenly, a member that stayed
+may get the larger share.
 """
 _PARITY = """\
-## Beside Java's
+## Comparison with Java
 
-The assignors of kafka-clients {kafka}, called by a small Java program, and ours, on {count:,}
-random groups and all small ones (up to three members and four partitions). Each group is given
-to Java under eight namings of members and topics, which change the order of its hash tables and
-nothing else: where it has several results then, its choice depends on hash codes, and ours is one
-of them.
+A small Java program calls the assignors of kafka-clients {kafka}. fencepost compares their results
+with its own, on {count:,} random groups and on all small groups (at most three members and four
+partitions). Java gets each group with eight namings of members and topics, which change only the
+order of its hash tables. If Java then has several results, its choice depends on hash codes, and
+fencepost's result is one of them.
 
 """
 _REASONS = {
     Parity.JAVA_FAILS: """\
 [`NullPointerException` in the leader's `poll`]\
-(../findings/clients/java-sticky-null-pointer.md). A member claims, of an earlier generation, a \
-partition of a topic that it doesn't want any more, and is one whose partitions can't move; Java \
-compares loads with it after it took it out of the comparison. `IllegalStateException`, where a \
-topic was made anew with fewer partitions while members still claim the old ones.""",
+(../findings/clients/java-sticky-null-pointer.md). A member claims a partition of an earlier \
+generation, of a topic that it no longer subscribes to, and none of its partitions can move. Java \
+removes the member from the comparison of loads, and then compares with it. \
+`IllegalStateException`: a topic was created again with fewer partitions, and members still claim \
+the old ones.""",
     Parity.JAVA_GIVES_UNWANTED: """\
-The same claim, and the member takes part: Java gives the partition back to it without looking at \
-what it wants. A consumer that gets such an assignment refuses it and joins again. A member that \
-wants nothing (a pattern that matches no topic) is given partitions, too, if it comes first in the \
-hash table.""",
+The same claim, and the member's partitions can move. Java assigns the partition to it again, \
+although it doesn't subscribe to the topic. A consumer refuses such an assignment and joins again. \
+Java also assigns partitions to a member without topics (its pattern matches none) if it comes \
+first in the hash table.""",
     Parity.JAVA_GIVES_WRONGLY: """\
-A topic was made anew with fewer partitions: what a member claims of the old ones stays its own.""",
+A topic was created again with fewer partitions: a member keeps the old ones that it claims.""",
     Parity.JAVA_HANDS_OVER_EARLY: """\
-Where wishes differ and two members claim a partition, in different generations, the cooperative \
-assignor gives it to the earlier one at once, though the later one has it still. Where all want \
-the same, it waits for a round, as ours does always.""",
+Two members claim a partition in different generations, and subscriptions differ. The cooperative \
+assignor gives the partition to the earlier member at once, although the later one still has it. \
+Where all subscriptions are equal, it waits for a round; fencepost always does.""",
 }
 _AS_GOOD = """
-Where Java has several results they differ in which member gets the share that is one more, or which
-of two equal partitions moves, or in the order in which members that claim the same were looked at.
-Unlike ours, Java's sticky assignors order members by member id, not by instance id; the ids that
-brokers give to static members begin with their instance ids, so that comes to the same, but in
-groups of static and dynamic members.
+Several results of Java differ in the member that gets the larger share, in which of two equal
+partitions moves, or in the order of members that claim the same partition. Java's sticky assignors
+order members by member id, fencepost's by instance id. Brokers begin the member id of a static
+member with its instance id, so the order differs only in groups of static and dynamic members.
 """
 _GAPS = """\
-## How far from the best
+## Distance to the optimum
 
-Best is the evenest assignment (the least sum of squares of loads); of these, where racks matter,
-one with the fewest far partitions; of these, one with the fewest moves. A minimum-cost flow finds
-it. Cooperative assignors are judged by their end. The share that is not the best stands at the
-right.
+The optimum is the evenest assignment (least sum of squares of loads); among these, where racks
+matter, one with the fewest far partitions; among these, one with the fewest moves. A minimum-cost
+flow computes it. For a cooperative assignor the last round counts. The number on the right is the
+share of groups without the optimum.
 
 ![Bars of shares: best, 1 move more, 2, 3 or more, farther, less even](assignors.svg)
 
 """
 _LIMITS = """\
-- **Same topics, no racks**: always the best, in two rounds at most.
-- **Different topics**: single moves are tried, no chains of them. Loads of 3, 2 and 1 stay, where
+- **Same topics, no racks**: always the optimum, in at most two rounds.
+- **Different topics**: the assignor tries single moves, no chains. Loads of 3, 2 and 1 stay, where
   two moves at once would make them 2, 2 and 2.
-- **Racks**: who is near is chosen greedily, partition by partition. What is far from its owner is
-  dealt anew at each rebalance, so a cooperative group may need more than two rounds; it came to an
-  end each time.
+- **Racks**: the assignor chooses near owners greedily, partition by partition. It deals partitions
+  far from their owner again at each rebalance, so a cooperative group may need more than two
+  rounds. Every group finished.
 
-Groups on which Java fails, or gives a member what it doesn't want, are left out, of ours too.
+The figures leave out groups on which Java fails, or assigns a partition to a member that doesn't
+subscribe to its topic.
 
 | groups | by | 1 round | 2 rounds | 3 | 4 | 5 and more |
 |---|---|---|---|---|---|---|
@@ -204,9 +210,9 @@ Groups on which Java fails, or gives a member what it doesn't want, are left out
 _SPEED = """
 ## Speed
 
-`python -m benchmarks assignors`, in a checkout, prints how long each assignor takes for 1,000
-members and 10,000 partitions, beside Java's first call and a later one. Both results are equal. On
-two cores that had nothing else to do, in ms:
+In a checkout, `python -m benchmarks assignors` prints the time that each assignor needs for 1,000
+members and 10,000 partitions, with Java's first and a later call. Both have equal results. On two
+idle cores, in ms:
 
 | assignor | group | fencepost | Java, first | Java, later |
 |---|---|---|---|---|

@@ -22,27 +22,29 @@ _TITLE = """\
 
 <!-- Made by `python -m tools.docs.obligations_page docs`; don't edit. -->
 
-{count} of a client that is a member of a group, above all a static one (KIP-345).
-[`fencepost certify-client`](certify-client.md) holds a library to them.  It judges by the requests
-that the broker saw and by what the library told its user, never by the library's logs.
+For authors and users of client libraries. This page lists {count} of a client that is a member of
+a group, most of them of static members (KIP-345). [`fencepost certify-client`](certify-client.md)
+tests a library against them. It judges the requests that the broker received and what the library
+reported to its user, never the library's logs.
 
-- MUST: a safety promise of the KIP depends on it.  SHOULD: users rely on it, or the authors of a
-  library might dispute it.
-- Under each sentence: what is *provoked*, what is *judged*, the *source*, and the
-  [scenarios](#scenarios) that show it.
-- What holds for all members is shown with static ones, and again with dynamic ones by the twin of
-  the scenario, `...-dynamic`: the same acts without instance ids.  So a library that has no static
-  members is held to it, too.
-- The reference client does all of it: `fencepost certify-client reference`.
+- MUST: a safety promise of the KIP depends on the obligation. SHOULD: users rely on it, or the
+  authors of a library may dispute it.
+- Each obligation has the events that *provoke* it, the observation that is *judged*, its *source*,
+  and the [scenarios](#scenarios) that test it.
+- An obligation of all members is tested with static members, and with dynamic members by the
+  scenario's twin, `...-dynamic`: the same actions without instance ids. So a library without static
+  members is tested, too.
+- The reference client fulfils all obligations: `fencepost certify-client reference`.
 """
 
 _SCENARIOS = """\
 ## Scenarios
 
-Each is data: acts in order, and conditions that are waited for.  Those with a mark provoke what
-only a served broker does; all others also run against a real one (`--broker kafka:4.3.0`).
+A scenario is a list of actions, and of conditions to wait for. *Provokes*: the scenario injects
+faults, so it needs the served broker. All others also run against a real Kafka
+(`--broker kafka:4.3.0`).
 
-| scenario | what is done | provokes |
+| scenario | actions | provokes |
 |---|---|---|"""
 
 

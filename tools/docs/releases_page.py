@@ -1,4 +1,4 @@
-"""Try the last ten minor releases of each client library, and make the page that says what runs.
+"""Try the last ten minor releases of each client library, and make the page of those that run.
 
 `python -m tools.docs.releases_page docs` makes the page of the kept figures.  With names behind it,
 such as `sarama` or `sarama:1.45.2`, these releases are tried anew first, `all` for each.  A release
@@ -92,16 +92,19 @@ _TITLE = """\
 
 <!-- Made by `python -m tools.docs.releases_page docs`; don't edit. -->
 
-`LIBRARY:VERSION` takes any release that the library's registry has.  The last ten minor ones of
-each library were tried with [`fencepost certify-client`](certify-client.md): the scenarios
-`static-life` and `dynamic-life`, and the cases of the library's list of known failures.
-`tox -e clients` tries the two lives again.
+For users of an older release of a client library. This page shows which releases fencepost can
+test, and which listed failures each release shows.
 
-- *runs*: the driver starts, its consumer joins, reads, commits and closes, and is judged.  What the
-  newest releases do wrong is told by their [certificates](results.md).
-- *lacks*: features that a release doesn't have.  What needs one is `unsupported` there.
-- *known*: how many of the failures that are listed for the library this release shows, of those
-  that were tried with it.  A list names the range of releases in which each was seen.
+`LIBRARY:VERSION` selects a release for [`fencepost certify-client`](certify-client.md), any one in
+the library's registry. fencepost tested the last ten minor releases of each library with the
+scenarios `static-life` and `dynamic-life`, and with the cases of the library's list of known
+failures. `tox -e clients` repeats the two scenarios.
+
+- *runs*: the driver starts; its consumer joins, reads, commits and closes; fencepost judges it.
+  [What client libraries do](results.md) has the failures of the newest releases.
+- *lacks*: features that the release doesn't have. The cases that need them are `unsupported`.
+- *known*: the number of listed failures that the release shows, of those tested with it. The list
+  has the range of releases for each failure.
 """
 _FEATURES = ("static", "cooperative", "auto-commit", "manual-commit")
 _NO_STATIC = "no static members"

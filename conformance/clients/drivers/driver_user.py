@@ -113,7 +113,7 @@ class User(ABC):
 
     async def commit_in_transaction(self) -> None:
         """Commit them in a transaction.  Raises UnsupportedError where there is none."""
-        raise UnsupportedError("it has no transactions")
+        raise UnsupportedError("the library has no transactions")
 
     @abstractmethod
     async def subscribe(self, topics: list[str]) -> None:
@@ -125,11 +125,11 @@ class User(ABC):
 
     async def pause(self, partitions: list[list[Any]]) -> None:
         """Pause partitions."""
-        raise UnsupportedError(f"it pauses nothing, so not {partitions}")
+        raise UnsupportedError(f"the library can't pause {partitions}")
 
     async def resume(self, partitions: list[list[Any]]) -> None:
         """Resume partitions."""
-        raise UnsupportedError(f"it resumes nothing, so not {partitions}")
+        raise UnsupportedError(f"the library can't resume {partitions}")
 
     @abstractmethod
     async def close(self, timeout_ms: int) -> None:

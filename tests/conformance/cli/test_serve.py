@@ -129,8 +129,8 @@ def test_a_port_in_use_is_unavailable() -> None:
         port = str(listening.getsockname()[1])
         ran = run("serve", "model", "--port", port)
     assert ran.code == EXIT_UNAVAILABLE
-    assert f"Port {port} can't be listened on" in ran.err
-    assert "take another" in ran.err
+    assert f"can't listen on port {port}" in ran.err
+    assert "choose another port" in ran.err
     assert ran.out == ""
 
 
@@ -151,7 +151,7 @@ def test_a_port_in_use_is_unavailable() -> None:
         (("model", "--topic", "t:many"), "'t:many': a topic has from 1 to 1000 partitions"),
         (("model", "--nodes", "0"), "0 is not in the range"),
         (("model", "--nodes", "2", "--advertise", "9092"), "--advertise is for one node"),
-        (("model", "--as-of", "2.17"), "'2.17' is no release of Kafka that is known"),
+        (("model", "--as-of", "2.17"), "fencepost doesn't know Kafka release '2.17'"),
         (("model", "--provoke", "nowhere.json"), "nowhere.json"),
         (("model", "-o", "no/such/folder/history"), "can't be written"),
     ],

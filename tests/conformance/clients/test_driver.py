@@ -94,7 +94,7 @@ async def test_a_driver_that_was_killed_says_no_more() -> None:
     async with started() as driver:
         await driver.start_consumer("a", SETTINGS)
         await driver.crash()
-        with pytest.raises(DriverError, match="ended before"):
+        with pytest.raises(DriverError, match="has already ended"):
             await driver.do(Commit("a"))
         assert driver.fault is None
 
@@ -102,16 +102,16 @@ async def test_a_driver_that_was_killed_says_no_more() -> None:
 LIES = {
     "garbage": "wrote a line that is not JSON .*: 'out of luck'",
     "no-object": "wrote a line that is JSON, but an array and not an object",
-    "unknown-event": r"doesn't have: Invalid value 'confused' - at `\$.event`",
-    "field-missing": "doesn't have: Object missing required field `count`",
-    "field-too-many": "doesn't have: Object contains unknown field `why`",
-    "no-records": r"doesn't have: Expected `int` >= 1 - at `\$.count`",
-    "ghost": "told of a consumer 'ghost', which was never started",
-    "wrong-id": 'answered what nobody asked: .*"id":3',
-    "id-no-number": r'answered what nobody asked: .*"id":\[1\]',
-    "not-ok": "doesn't have: `ok` must be true",
-    "answers-twice": 'answered what nobody asked: .*"id":2',
-    "introduces-itself": "doesn't have: Object (missing required|contains unknown) field",
+    "unknown-event": r"not in the protocol: Invalid value 'confused' - at `\$.event`",
+    "field-missing": "not in the protocol: Object missing required field `count`",
+    "field-too-many": "not in the protocol: Object contains unknown field `why`",
+    "no-records": r"not in the protocol: Expected `int` >= 1 - at `\$.count`",
+    "ghost": "sent an event of consumer 'ghost', which was never started",
+    "wrong-id": 'sent a reply to no open command: .*"id":3',
+    "id-no-number": r'sent a reply to no open command: .*"id":\[1\]',
+    "not-ok": "not in the protocol: `ok` must be true",
+    "answers-twice": 'sent a reply to no open command: .*"id":2',
+    "introduces-itself": "not in the protocol: Object (missing required|contains unknown) field",
     "dies": "exited with code 3; its stderr ends: out of luck",
     "dies-like-node": r"its stderr has: Error \[CODE\]: no package, and ends: .*Node.js v22",
     "is-killed": "was ended by SIGKILL",
@@ -176,7 +176,7 @@ async def test_a_driver_that_does_not_answer_is_at_fault(monkeypatch: pytest.Mon
         await driver.start_consumer("a", SETTINGS)
         monkeypatch.setattr(driver_module, "REPLY_S", SILENT_S)
         monkeypatch.setattr(driver_module, "HELLO_S", SILENT_S)
-        with pytest.raises(DriverError, match=r"answered no `commit` nor `hello` for 0\.1 s"):
+        with pytest.raises(DriverError, match=r"did not answer `commit` or `hello` within 0\.1 s"):
             await driver.do(Commit("a"))
 
 

@@ -161,11 +161,11 @@ async def test_a_line_that_is_no_command_is_told_of(line: bytes) -> None:
 async def test_what_can_not_be_started_is_said(bootstrap: str) -> None:
     driver = Driven()
     wrong = await driver("start", **consumer(bootstrap, assignor="best"))
-    assert wrong["unsupported"].startswith("no assignor best; there are range, ")
+    assert wrong["unsupported"].startswith("there is no assignor best; give one of range, ")
     wrong = await driver("start", **consumer("nowhere"))
     assert "no address" in wrong["unsupported"]
     assert (await driver("start", **consumer(bootstrap)))["ok"]
-    assert "a runs" in (await driver("start", **consumer(bootstrap)))["unsupported"]
+    assert "consumer a is running" in (await driver("start", **consumer(bootstrap)))["unsupported"]
     await driver("close", consumer="a")
 
 

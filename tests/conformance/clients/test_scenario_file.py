@@ -66,23 +66,29 @@ def test_every_scenario_of_the_catalogue_can_be_written_and_read(tmp_path: Path)
 
 WRONG: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "field": (lambda d: d.update(abuot="x"), 'no field "abuot": did you mean about?'),
-    "id": (lambda d: d.update(id="A b"), "has other signs than a-z, 0-9 and single dashes"),
-    "own id": (lambda d: d.update(id="static-life"), "is a scenario of fencepost's own"),
-    "no obligation": (lambda d: d.update(obligations=[]), "`obligations` names none"),
+    "id": (lambda d: d.update(id="A b"), "may have only a-z, 0-9, and single dashes"),
+    "own id": (
+        lambda d: d.update(id="static-life"),
+        "fencepost has a scenario static-life; choose another id",
+    ),
+    "no obligation": (lambda d: d.update(obligations=[]), "`obligations` is empty"),
     "obligation": (
         lambda d: d.update(obligations=["CLIENT-CLOSE-STATIC"]),
         'no obligation "CLIENT-CLOSE-STATIC": did you mean CLIENT-CLOSE-STATIC-STAYS',
     ),
     "feature": (
         lambda d: d.update(needs=["batches"]),
-        'no feature "batches": there is static, cooperative, auto-commit',
+        'no feature "batches": give one of static, cooperative, auto-commit',
     ),
-    "release": (lambda d: d.update(broker={"as_of": "3.99"}), "is no release of Kafka"),
+    "release": (lambda d: d.update(broker={"as_of": "3.99"}), "doesn't know Kafka release '3.99'"),
     "act": (
         lambda d: d["acts"].append({"act": "strat"}),
         'closes-twice, act 6: there is no `act` "strat": did you mean start or restart?',
     ),
-    "no act": (lambda d: d["acts"].append({}), "act 6 has no `act`: there is start, close, crash"),
+    "no act": (
+        lambda d: d["acts"].append({}),
+        "act 6 has no `act`: give one of start, close, crash",
+    ),
     "field of an act": (
         lambda d: d["acts"][4].update(timeout=5),
         'act 5 (close): there is no field "timeout": did you mean timeout_ms?',
@@ -110,21 +116,21 @@ WRONG: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "type": (lambda d: d["acts"][4].update(timeout_ms="long"), "`fencepost schema scenarios`"),
     "runs": (
         lambda d: d["acts"].insert(1, d["acts"][0]),
-        "act 2 starts a, which runs: close it or kill it before",
+        "act 2 starts a, which is running; close or kill it first",
     ),
     "does not run": (
         lambda d: d["acts"].append({"act": "commit", "consumer": "a"}),
-        "act 6 names a, which does not run then",
+        "act 6 names a, which is not running; start it first",
     ),
     "waits for nobody": (
         lambda d: d["acts"][1]["until"].update(consumers=["b"]),
-        "act 2 waits for b, which was not started before",
+        "act 2 waits for b, which no earlier act starts",
     ),
     "kills nobody": (
         lambda d: d["acts"].append({"act": "crash", "process": "p"}),
-        "act 6 kills p: no consumer runs in such a process",
+        "act 6 kills process p, in which no consumer is running",
     ),
-    "nobody": (lambda d: d.update(acts=[]), "no consumer is started"),
+    "nobody": (lambda d: d.update(acts=[]), "no act starts a consumer"),
 }
 
 
@@ -138,7 +144,7 @@ def test_what_is_wrong_is_named_with_the_remedy(name: str, tmp_path: Path) -> No
 
 def test_an_id_is_there_once(tmp_path: Path) -> None:
     path = written(tmp_path, [OWN, OWN])
-    with pytest.raises(ScenarioFileError, match="closes-twice is there twice"):
+    with pytest.raises(ScenarioFileError, match="two scenarios have the id closes-twice"):
         read_scenarios([path])
 
 

@@ -45,7 +45,7 @@ async def test_a_broker_that_is_not_there_is_unavailable() -> None:
 
 
 async def test_what_listens_on_no_port_is_no_broker_for_clients() -> None:
-    with pytest.raises(UnknownTargetError, match="clients can't run against model"):
+    with pytest.raises(UnknownTargetError, match="can't test a client against model"):
         async with open_stage("model", KAFKA_4):
             pass
     async with open_stage(SERVE, KAFKA_4) as stage:

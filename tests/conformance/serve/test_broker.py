@@ -366,7 +366,7 @@ async def test_a_fault_of_ours_is_told_to_who_serves(
 
 async def test_a_port_in_use_is_said(broker: ModelBroker) -> None:
     port = broker.address.port
-    with pytest.raises(TargetUnavailableError, match=f"{port} can't be listened on"):
+    with pytest.raises(TargetUnavailableError, match=f"can't listen on port {port}"):
         async with ModelBroker(KAFKA_4, port=port):
             pass
 

@@ -50,5 +50,5 @@ def test_a_release_is_named_with_or_without_its_patch(text: str, number: tuple[i
 
 @pytest.mark.parametrize("text", ["", "2", "2.17", "0.8", "two", "2.2.1.1", "9.9"])
 def test_what_is_no_release_is_said_with_those_there_are(text: str) -> None:
-    with pytest.raises(ReleaseError, match=r"there are 1\.0, 1\.1, .*4\.3"):
+    with pytest.raises(ReleaseError, match=r"give one of 1\.0, 1\.1, .*4\.3"):
         parse_release(text)
