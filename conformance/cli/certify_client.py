@@ -43,9 +43,9 @@ from fencepost.traces.report.client_certificate import read_client_certificate
 @click.command(
     "certify-client",
     epilog=exit_codes(
-        "the client holds, apart from known failures",
+        "no violation, apart from known failures",
         "an obligation is violated, or a known failure is out of date",
-        "a case that counts stayed unknown",
+        "a case that counts is unknown",
     ),
 )
 @click.argument("client", metavar="CLIENT")

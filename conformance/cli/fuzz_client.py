@@ -52,9 +52,9 @@ _TRIES = 40
 @click.command(
     "fuzz-client",
     epilog=exit_codes(
-        "nothing was found, apart from known failures",
-        "an obligation is violated in each run",
-        "a violation was seen, and not in each run",
+        "no violation, apart from known failures",
+        "an obligation is violated in all three runs",
+        "only violations that are not in all three runs",
     ),
 )
 @click.argument("client", metavar="CLIENT")

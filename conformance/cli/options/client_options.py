@@ -17,7 +17,7 @@ served_revision_option = click.option(
     default=DEFAULT_REVISION,
     show_default=True,
     metavar="R",
-    help="What the served broker does, by name or as FILE.py:NAME.",
+    help="The revision of the served broker, by name or as FILE.py:NAME.",
 )
 scenario_jobs_option = click.option(
     "--jobs",
