@@ -109,19 +109,19 @@ def commits(
 
 @case("HEARTBEAT-INSTANCE-FENCED", "HEARTBEAT-INSTANCE-UNMAPPED", "HEARTBEAT-UNKNOWN-MEMBER")
 def strangers_in_every_state(s: Script) -> None:
-    """Heartbeats under ids that are not the sender's are refused, and disturb nobody."""
+    """Strangers send Heartbeat in each state: they are refused, and no member is affected."""
     in_every_state(s, beats(s))
 
 
 @case("HEARTBEAT-INSTANCE-UNMAPPED", "HEARTBEAT-UNKNOWN-MEMBER")
 def strangers_in_an_empty_group(s: Script) -> None:
-    """Nobody is alive in an Empty group, an id that was just handed out neither."""
+    """Strangers send Heartbeat to an Empty group: they are unknown, a pending id, too."""
     in_an_empty_group(s, beats(s))
 
 
 @case("HEARTBEAT-INSTANCE-UNMAPPED", "HEARTBEAT-INSTANCE-FENCED")
 def strangers_of_every_generation(s: Script) -> None:
-    """Who speaks for an instance that isn't its own is told so, whatever generation it names."""
+    """A member sends Heartbeat for another instance: it is refused in any generation."""
     s.stable("b", "A1", "c")
     for generation in (-1, GenerationOf("b", plus=-1), GenerationOf("b", plus=4)):
         for sender in ((IdOf("c"), "X"), (IdOf("c"), "A")):
@@ -131,26 +131,26 @@ def strangers_of_every_generation(s: Script) -> None:
 
 @case("HEARTBEAT-GROUP-ABSENT")
 def nobody_in_no_group(s: Script) -> None:
-    """Without a group there is nobody, whatever the heartbeat says."""
+    """A Heartbeat names no existing group: its sender is unknown, whatever its fields."""
     for sender in (("", None), ("", "X"), (NOBODY, "X")):
         beats(s, generation=-1)(sender)
 
 
 @case("SYNC-INSTANCE-FENCED", "SYNC-INSTANCE-UNMAPPED", "SYNC-UNKNOWN-MEMBER")
 def strangers_in_every_state_sync(s: Script) -> None:
-    """Syncs under ids that are not the sender's are refused, and disturb nobody."""
+    """Strangers send SyncGroup in each state: they are refused, and no member is affected."""
     in_every_state(s, syncs(s))
 
 
 @case("SYNC-INSTANCE-UNMAPPED", "SYNC-UNKNOWN-MEMBER")
 def strangers_in_an_empty_group_sync(s: Script) -> None:
-    """An Empty group assigns nobody anything, an id that was just handed out neither."""
+    """Strangers send SyncGroup to an Empty group: they are unknown, a pending id, too."""
     in_an_empty_group(s, syncs(s))
 
 
 @case("SYNC-INSTANCE-UNMAPPED", "SYNC-INSTANCE-FENCED")
 def strangers_of_every_generation_sync(s: Script) -> None:
-    """The sender is looked at before generation and protocol, of a leader and of a follower."""
+    """Strangers send SyncGroup: the sender is checked before generation and protocol."""
     s.stable("b", "A1", "c")
     for fields in (
         {"generation": -1},
@@ -166,28 +166,28 @@ def strangers_of_every_generation_sync(s: Script) -> None:
 
 @case("SYNC-GROUP-ABSENT")
 def nobody_in_no_group_sync(s: Script) -> None:
-    """Without a group there is nobody, whatever the sync says."""
+    """A SyncGroup names no existing group: its sender is unknown, whatever its fields."""
     for sender in (("", None), ("", "X"), (NOBODY, "X")):
         syncs(s, generation=-1)(sender)
 
 
 @case("COMMIT-INSTANCE-FENCED", "COMMIT-INSTANCE-UNMAPPED", "COMMIT-UNKNOWN-MEMBER")
 def strangers_in_every_state_commit(s: Script) -> None:
-    """Commits under ids that are not the sender's are refused; nothing is stored."""
+    """Strangers commit in each state: they are refused, and nothing is stored."""
     in_every_state(s, commits(s))
     s.fetch("b")
 
 
 @case("COMMIT-INSTANCE-UNMAPPED", "COMMIT-UNKNOWN-MEMBER")
 def strangers_in_an_empty_group_commit(s: Script) -> None:
-    """Who names a generation of an Empty group can't commit to it."""
+    """Strangers commit to an Empty group with a generation: they are refused."""
     in_an_empty_group(s, commits(s))
     s.fetch("b")
 
 
 @case("COMMIT-INSTANCE-UNMAPPED", "COMMIT-ILLEGAL-GENERATION")
 def strangers_of_every_generation_commit(s: Script) -> None:
-    """The sender is looked at before the generation, in a stable group and in a rebalance."""
+    """Strangers commit in a stable group and a rebalance: the sender is checked first."""
     s.stable("b", "A1", "c")
     for generation in (GenerationOf("b", plus=-1), GenerationOf("b", plus=4)):
         commits(s, generation=generation)((IdOf("c"), "X"))
@@ -198,7 +198,7 @@ def strangers_of_every_generation_commit(s: Script) -> None:
 
 @case("COMMIT-EMPTY-GROUP", "FETCH-ANYBODY")
 def anybody_without_a_generation(s: Script) -> None:
-    """While nobody is a member, a commit without a generation is stored, whoever it names."""
+    """A commit without a generation names any id of an Empty group: the offsets are stored."""
     s.stable("b")
     s.leave("b")
     s.join("p", member_id="", wait=True)
@@ -209,7 +209,7 @@ def anybody_without_a_generation(s: Script) -> None:
 
 @case("JOIN-INSTANCE-FENCED", "JOIN-INSTANCE-UNMAPPED", "JOIN-UNKNOWN-MEMBER", "HEARTBEAT-STABLE")
 def strangers_in_every_state_join(s: Script) -> None:
-    """Joins under ids that are not the sender's are refused in every state, and change nothing."""
+    """Strangers join in each state: they are refused, and nothing changes."""
 
     def ask() -> None:
         for member_id in (IdOf("b"), IdOf("c"), NOBODY):
@@ -231,7 +231,7 @@ def strangers_in_every_state_join(s: Script) -> None:
 
 @case("JOIN-INSTANCE-UNMAPPED", "JOIN-UNKNOWN-MEMBER")
 def strangers_in_an_empty_group_join(s: Script) -> None:
-    """An Empty group takes no id that it didn't hand out."""
+    """An id that an Empty group didn't hand out joins: it is refused."""
     s.stable("b")
     s.leave("b")
     s.join("x", member_id=NOBODY, instance="X", wait=True)
@@ -241,7 +241,7 @@ def strangers_in_an_empty_group_join(s: Script) -> None:
 
 @case("JOIN-PENDING-INSTANCE", "JOIN-PENDING")
 def pending_id_with_an_instance_in_every_state(s: Script) -> None:
-    """A pending id is refused with an instance, and stays pending, in every state."""
+    """A pending id joins with an instance in each state: it is refused, and stays pending."""
     s.stable("A1")
     s.leave("A1")
     s.join("m", member_id="", wait=True)
@@ -262,7 +262,7 @@ def pending_id_with_an_instance_in_every_state(s: Script) -> None:
 
 @case("LEAVE-MEMBER-INSTANCE-FENCED", "LEAVE-MEMBER-INSTANCE-UNMAPPED", "LEAVE-MEMBER-UNKNOWN")
 def strangers_in_every_state_leave(s: Script) -> None:
-    """A row that doesn't name a member by its own ids removes nobody, in every state."""
+    """A row has ids that aren't its member's, in each state: no member is removed."""
     rows: list[Sender] = [(mid, i) for mid in (IdOf("b"), NOBODY) for i in ("X", "A")]
     rows += [("", None), ("", "X"), (NOBODY, None)]
     s.stable("b", "A1", "c")
@@ -277,7 +277,7 @@ def strangers_in_every_state_leave(s: Script) -> None:
 
 @case("LEAVE-MEMBER-INSTANCE-UNMAPPED", "LEAVE-MEMBER-NOBODY", "LEAVE-MEMBER-UNKNOWN")
 def strangers_in_an_empty_group_leave(s: Script) -> None:
-    """In an Empty group there is nobody to be removed."""
+    """A row names a member of an Empty group: no member is removed."""
     s.stable("b")
     s.leave("b")
     s.leave("x", (NOBODY, "X"), ("", None), ("", "X"), (NOBODY, None))
@@ -285,7 +285,7 @@ def strangers_in_an_empty_group_leave(s: Script) -> None:
 
 @case("LEAVE-MEMBER-PENDING", "HEARTBEAT-STABLE")
 def pending_id_is_given_back_with_an_instance(s: Script) -> None:
-    """An id that is given back disturbs no stable group, whatever instance is named beside it."""
+    """A pending id leaves with an instance in a stable group: no member is affected."""
     s.stable("A1")
     for instance in ("X", "A"):
         s.join("m", member_id="", wait=True)
@@ -295,7 +295,7 @@ def pending_id_is_given_back_with_an_instance(s: Script) -> None:
 
 @case("LEAVE-MEMBER-PENDING", "HEARTBEAT-COMPLETING")
 def pending_id_is_given_back_between_join_and_sync(s: Script) -> None:
-    """Nor does it disturb a group that awaits its assignment."""
+    """A pending id leaves in the sync phase: no member is affected."""
     s.completing("A1", "b")
     for instance in (None, "X", "A"):
         s.join("m", member_id="", wait=True)
@@ -306,10 +306,7 @@ def pending_id_is_given_back_between_join_and_sync(s: Script) -> None:
 
 @case("LEAVE-MEMBER-PENDING", "JOIN-UNKNOWN-MEMBER", "JOIN-PHASE-ALL-JOINED")
 def pending_id_is_given_back_while_a_rebalance_is_prepared(s: Script) -> None:
-    """Ids are given back by rows that name an instance; the rebalance waits for the last of them.
-
-    An Empty group forgets an id that was given back, too.
-    """
+    """Pending ids leave with an instance in the join phase: the rebalance waits for the last."""
     s.stable("A1")
     s.join("B1", settle=True)
     s.join("m", "n", member_id="", wait=True)
@@ -327,7 +324,7 @@ def pending_id_is_given_back_while_a_rebalance_is_prepared(s: Script) -> None:
 
 @case("LEAVE-MEMBER", "HEARTBEAT-INSTANCE-UNMAPPED")
 def static_member_leaves_between_join_and_sync(s: Script) -> None:
-    """A static member may leave by both ids before it was assigned anything."""
+    """A static member leaves by both ids in the sync phase: it is removed."""
     s.completing("b", "A1")
     s.leave("A1")
     s.beat("A1", "b")
@@ -336,7 +333,7 @@ def static_member_leaves_between_join_and_sync(s: Script) -> None:
 
 @case("COMMIT-TOPICS-UNKNOWN", "HEARTBEAT-STABLE", features=("missing-topics",))
 def missing_topic_in_every_state(s: Script) -> None:
-    """A topic that doesn't exist is refused before group, sender and generation are looked at."""
+    """A commit names a missing topic in each state: the topic is checked first."""
     missing: dict[str, Any] = {"topic": "missing-t"}
     for group in ("", "g"):
         s.commit("x", group=group, member_id="", generation=-1, **missing)
@@ -349,13 +346,13 @@ def missing_topic_in_every_state(s: Script) -> None:
 
 @case("COMMIT-TOPICS-UNKNOWN", "JOIN-PENDING", features=("missing-topics",))
 def missing_topic_in_an_empty_group(s: Script) -> None:
-    """The same in an Empty group."""
+    """A commit to an Empty group names a missing topic: the topic is checked first."""
     in_an_empty_group(s, commits(s, topic="missing-t"))
 
 
 @case("JOIN-SESSION-TIMEOUT-INVALID", "HEARTBEAT-STABLE", "HEARTBEAT-COMPLETING", isolated=True)
 def bad_session_timeout_in_every_state(s: Script) -> None:
-    """A session timeout out of bounds is refused before anything else, whoever asks for it."""
+    """A session timeout is out of bounds in each state: it is checked first, for any sender."""
 
     def ask(pending: str, *, members: bool = True) -> None:
         ids = ["", IdOf(pending), NOBODY]
@@ -395,7 +392,7 @@ def _invalid_join(protocols: Any) -> dict[str, Any]:
 
 @case("JOIN-PROTOCOLS-INCONSISTENT", "HEARTBEAT-STABLE", "HEARTBEAT-COMPLETING", isolated=True)
 def no_protocol_in_common_in_every_state(s: Script) -> None:
-    """Who shares no protocol with the members is told so before its id is looked at."""
+    """A process shares no protocol in each state: that is checked before its id."""
 
     def ask(pending: str) -> None:
         for member_id in ("", IdOf(pending), NOBODY, IdOf("c")):
@@ -417,7 +414,7 @@ def no_protocol_in_common_in_every_state(s: Script) -> None:
 
 @case("JOIN-PROTOCOLS-INCONSISTENT", "JOIN-PENDING", isolated=True)
 def no_protocol_in_an_empty_group(s: Script) -> None:
-    """An Empty group needs a protocol type and a protocol from whoever joins it."""
+    """A process joins an Empty group without protocol type or protocol: it is refused."""
     s.stable("b")
     s.leave("b")
     s.join("p", member_id="", wait=True)
@@ -429,7 +426,7 @@ def no_protocol_in_an_empty_group(s: Script) -> None:
 
 @case("JOIN-GROUP-FULL", "HEARTBEAT-STABLE", config={"group.max.size": 2}, isolated=True)
 def full_group_before_protocols_and_ids(s: Script) -> None:
-    """Whether there is room is looked at before protocols and ids, after the session timeout."""
+    """A full group checks its size after the session timeout and before protocols and ids."""
     s.stable("A1", "b")
     s.join("x", member_id=NOBODY, wait=True)
     s.join("X1", member_id=NOBODY, wait=True)
@@ -440,7 +437,7 @@ def full_group_before_protocols_and_ids(s: Script) -> None:
 
 @case("JOIN-GROUP-FULL", "HEARTBEAT-UNKNOWN-MEMBER", config={"group.max.size": 3})
 def places_are_taken_from_a_follower_and_a_restart(s: Script) -> None:
-    """Nobody has a place in a rebalance before it joins: no follower, and no restart of one."""
+    """A full group rebalances: an absent follower and its restart have no reserved place."""
     s.stable("A1", "b")
     for name in ("C1", "D1", "E1"):
         s.join(name, settle=True)
@@ -451,20 +448,20 @@ def places_are_taken_from_a_follower_and_a_restart(s: Script) -> None:
 
 @case("JOIN-GROUP-ID-INVALID", isolated=True)
 def no_group_name_before_protocols(s: Script) -> None:
-    """A group id of "" is refused before protocols are looked at."""
+    """A JoinGroup has the group id "": it is checked before protocols."""
     s.join("x", group="", member_id="", protocols=(), wait=True)
 
 
 @case("JOIN-GROUP-ABSENT", isolated=True)
 def unknown_ids_without_a_group(s: Script) -> None:
-    """An id that is given needs a group, whatever version and protocols come with it."""
+    """A member id joins a group that doesn't exist: it is unknown in each version."""
     s.join("x", member_id=NOBODY, at_most=3, wait=True)
     s.join("x", member_id=NOBODY, protocols=(), wait=True)
 
 
 @case("SYNC-PROTOCOL-NULL", "HEARTBEAT-STABLE", apis=(("SyncGroup", 5),))
 def protocol_is_looked_at_before_the_sender(s: Script) -> None:
-    """A sync without a protocol is refused in every state, whoever sends it."""
+    """A SyncGroup names no protocol, in each state: it is refused, for any sender."""
 
     def ask(pending: str, *senders: Sender) -> None:
         strangers = ((IdOf(pending), None), (NOBODY, None), ("", "X"), (IdOf("c"), "A"))
@@ -489,7 +486,7 @@ def protocol_is_looked_at_before_the_sender(s: Script) -> None:
 
 @case("SYNC-PROTOCOL-MISMATCH", "SYNC-ILLEGAL-GENERATION", apis=(("SyncGroup", 5),))
 def another_protocol_in_every_state(s: Script) -> None:
-    """A sync of another protocol is refused, but its generation is looked at first."""
+    """A SyncGroup names another protocol in each state: the generation is checked first."""
     other: dict[str, Any] = {"protocol_name": "sticky"}
     s.stable("b", "A1")
     s.sync("A1", wait=True, **other)
@@ -504,7 +501,7 @@ def another_protocol_in_every_state(s: Script) -> None:
 
 @case("SYNC-GROUP-ABSENT", apis=(("SyncGroup", 5),))
 def nobody_in_no_group_syncs_a_protocol(s: Script) -> None:
-    """Without a group no protocol is another one."""
+    """A SyncGroup names a protocol and no existing group: its sender is unknown."""
     s.sync(
         "x", member_id=NOBODY, generation=1, protocol_name="sticky", protocol_type="y", wait=True
     )
@@ -512,7 +509,7 @@ def nobody_in_no_group_syncs_a_protocol(s: Script) -> None:
 
 @case("SYNC-INSTANCE-FENCED", "SYNC-INSTANCE-UNMAPPED", "HEARTBEAT-STABLE")
 def strangers_of_older_versions_sync(s: Script) -> None:
-    """Versions 3 and 4 of a sync name an instance and no protocol; the sender is looked at too."""
+    """Strangers send SyncGroup v3 and v4: the sender is checked."""
     s.stable("b", "A1")
     for version in (3, 4):
         for instance in ("X", "A"):
@@ -522,7 +519,7 @@ def strangers_of_older_versions_sync(s: Script) -> None:
 
 @case("SYNC-GROUP-ID-INVALID")
 def no_group_name_is_looked_at_first(s: Script) -> None:
-    """A group id of "" is refused before sender and generation are looked at."""
+    """A SyncGroup has the group id "": it is checked before sender and generation."""
     for member_id, instance, generation in (("", None, -1), (NOBODY, "X", 1)):
         s.sync(
             "x",
@@ -538,7 +535,7 @@ def no_group_name_is_looked_at_first(s: Script) -> None:
 
 @case("COMMIT-INSTANCE-UNMAPPED", "FETCH-ANYBODY")
 def strangers_of_older_versions_commit(s: Script) -> None:
-    """Versions 7 and 8 of a commit name an instance; who holds it is looked at, too."""
+    """Strangers commit in versions 7 and 8: the holder of the instance is checked."""
     s.stable("b", "A1")
     for version in (7, 8):
         s.commit("b", offset=version, instance="X", at_most=version)
@@ -548,6 +545,6 @@ def strangers_of_older_versions_commit(s: Script) -> None:
 
 @case("COMMIT-GROUP-ABSENT", "FETCH-ANYBODY")
 def offsets_without_a_group_for_a_stranger(s: Script) -> None:
-    """Without a generation the sender is not looked at where there is no group."""
+    """A commit without a generation names no existing group: its sender isn't checked."""
     s.commit("x", offset=2, member_id=NOBODY, instance="X", generation=-1)
     s.fetch("x")

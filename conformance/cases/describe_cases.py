@@ -18,34 +18,34 @@ _LEAVE = (("LeaveGroup", 3),)
 
 @case("DESCRIBE-ABSENT-LEGACY", apis=(("DescribeGroups", 0),))
 def no_group_legacy(s: Script) -> None:
-    """Up to version 5 a group that doesn't exist is described as Dead."""
+    """DescribeGroups v5 or below names a group that doesn't exist: its state is Dead."""
     s.describe(at_most=5)
     s.describe(version=0)
 
 
 @case("DESCRIBE-ABSENT", apis=(("DescribeGroups", 6),))
 def no_group(s: Script) -> None:
-    """From version 6 on a group that doesn't exist is an error."""
+    """DescribeGroups v6 names a group that doesn't exist: GROUP_ID_NOT_FOUND."""
     s.describe(version=6)
 
 
 @case("DESCRIBE-STABLE", apis=_INSTANCES)
 def stable_group(s: Script) -> None:
-    """A stable group is shown with its members, their instances, metadata and assignments."""
+    """A stable group is described: members, instance ids, metadata and assignments."""
     s.stable("A1", "b", protocols=RANGE)
     s.describe()
 
 
 @case("DESCRIBE-STABLE")
 def stable_group_without_instances(s: Script) -> None:
-    """A stable group is shown with its members, in versions that name no instances."""
+    """A stable group is described in versions without instance ids: members and assignments."""
     s.stable("a", "b")
     s.describe(at_most=3)
 
 
 @case("DESCRIBE-STABLE", "JOIN-STATIC-EMPTY-STABLE", apis=_INSTANCES)
 def stable_group_after_a_restart(s: Script) -> None:
-    """A restarted static member is shown once, under its new id, with its old assignment."""
+    """A static member has restarted: it is described once, with its new id and old assignment."""
     s.stable("A1", "B1")
     s.join("B2", wait=True)
     s.describe()
@@ -55,7 +55,7 @@ def stable_group_after_a_restart(s: Script) -> None:
 
 @case("DESCRIBE-UNSTABLE", apis=_INSTANCES)
 def empty_group(s: Script) -> None:
-    """An Empty group has no members."""
+    """An Empty group is described: it has no members."""
     s.stable("a")
     s.leave("a")
     s.describe(at_most=5)
@@ -63,7 +63,7 @@ def empty_group(s: Script) -> None:
 
 @case("DESCRIBE-UNSTABLE")
 def rebalances_without_instances(s: Script) -> None:
-    """In a rebalance a group is shown with its state, in versions that name no instances."""
+    """A rebalancing group is described in versions without instance ids: its state and members."""
     s.completing("a", "b")
     s.describe(at_most=3)
     s.synced("a", "b")
@@ -73,14 +73,14 @@ def rebalances_without_instances(s: Script) -> None:
 
 @case("DESCRIBE-UNSTABLE", "JOIN-PROTOCOLS-INCONSISTENT", apis=_INSTANCES, isolated=True)
 def group_of_a_refused_member(s: Script) -> None:
-    """A first member that is refused for its protocols leaves an Empty group."""
+    """The first member is refused for its protocols: the group is described as Empty."""
     s.join("A1", protocols=(), wait=True)
     s.describe()
 
 
 @case("DESCRIBE-UNSTABLE", apis=_INSTANCES)
 def group_that_prepares_a_rebalance(s: Script) -> None:
-    """While a rebalance is prepared all members are shown, the new ones, too."""
+    """A group is described in the join phase: all members, new ones, too."""
     s.stable("A1", "b")
     s.join("N1", settle=True)
     s.describe()
@@ -88,14 +88,14 @@ def group_that_prepares_a_rebalance(s: Script) -> None:
 
 @case("DESCRIBE-UNSTABLE", apis=_INSTANCES)
 def group_that_awaits_its_assignment(s: Script) -> None:
-    """Between join and sync all members are shown."""
+    """A group is described in the sync phase: all members."""
     s.completing("A1", "b")
     s.describe()
 
 
 @case("DESCRIBE-STABLE", "JOIN-DYNAMIC-EMPTY", apis=_INSTANCES)
 def pending_ids_are_no_members(s: Script) -> None:
-    """An id that was handed out and not used is no member."""
+    """A group with a pending id is described: the id isn't among its members."""
     s.stable("A1")
     s.join("n", member_id="", wait=True)
     s.describe()
@@ -103,7 +103,7 @@ def pending_ids_are_no_members(s: Script) -> None:
 
 @case("DESCRIBE-STABLE", "LEAVE-MEMBER-BY-INSTANCE", apis=(*_INSTANCES, ("LeaveGroup", 3)))
 def scale_down_seen_from_outside(s: Script) -> None:
-    """After an instance was removed and the others joined again it is shown no more."""
+    """An instance was removed, and the others have rejoined: it is no longer described."""
     s.stable("A1", "B1")
     s.leave("admin", ("", "B"))
     s.join("A1", wait=True)
@@ -113,7 +113,7 @@ def scale_down_seen_from_outside(s: Script) -> None:
 
 @case("LIST-GROUP", apis=_LIST)
 def group_is_listed(s: Script) -> None:
-    """A group that exists is listed, with members and without."""
+    """Groups are listed: each group that exists is in the list, with or without members."""
     s.stable("a")
     s.list_groups()
     s.leave("a")
@@ -122,7 +122,7 @@ def group_is_listed(s: Script) -> None:
 
 @case("LIST-GROUP", "JOIN-DYNAMIC-EMPTY", apis=_LIST)
 def groups_of_ids_that_were_handed_out(s: Script) -> None:
-    """Who is only given an id has made the group: it is listed later on, and at once."""
+    """A process gets a pending id in a new group: the group is in the list."""
     s.join("a", member_id="", wait=True, settle=True)
     s.list_groups()
     s.join("b", member_id="", group="h", wait=True)
@@ -131,7 +131,7 @@ def groups_of_ids_that_were_handed_out(s: Script) -> None:
 
 @case("LIST-GROUP", apis=(("ListGroups", 4),))
 def groups_by_state(s: Script) -> None:
-    """From version 4 on groups are listed with their state and can be chosen by it."""
+    """Groups are listed in version 4: each has its state, and the list can be filtered by state."""
     s.stable("A1")
     s.list_groups(states=("Stable",))
     s.list_groups(states=("Empty", "PreparingRebalance"))
@@ -141,7 +141,7 @@ def groups_by_state(s: Script) -> None:
 
 @case("LIST-NO-GROUP", apis=_LIST)
 def no_group_is_listed(s: Script) -> None:
-    """A group that doesn't exist is not listed, though somebody asked for it."""
+    """A group that doesn't exist is looked up: it isn't in the list."""
     s.beat("a", member_id="nobody", generation=1)
     s.list_groups()
 
@@ -151,14 +151,14 @@ def no_group_is_listed(s: Script) -> None:
 
 @case("DELETE-ABSENT", apis=_DELETE)
 def no_group_to_delete(s: Script) -> None:
-    """A group that doesn't exist can't be deleted, in any version."""
+    """A group that doesn't exist is deleted: it is refused in each version."""
     s.delete_groups()
     s.delete_groups(at_most=1)
 
 
 @case("DELETE-MEMBERS", "HEARTBEAT-STABLE", apis=_DELETE)
 def stable_group_is_not_deleted(s: Script) -> None:
-    """A stable group is not deleted: its members, static or not, go on."""
+    """A stable group is deleted: it is refused, and the members go on."""
     s.stable("A1", "b")
     s.delete_groups()
     s.beat("A1", "b")
@@ -166,7 +166,7 @@ def stable_group_is_not_deleted(s: Script) -> None:
 
 @case("DELETE-MEMBERS", "DELETE-EMPTY", "HEARTBEAT-STABLE", apis=_DELETE)
 def deletions_in_every_version(s: Script) -> None:
-    """Each version deletes an empty group, and none deletes a group with a member."""
+    """Groups are deleted in each version: Empty ones are deleted, others are refused."""
     s.stable("a")
     for version, other in enumerate(("h", "i", "j")):
         commit_by_hand(s, group=other)
@@ -176,7 +176,7 @@ def deletions_in_every_version(s: Script) -> None:
 
 @case("DELETE-MEMBERS", "JOIN-STATIC-EMPTY-STABLE", apis=_DELETE)
 def group_of_an_absent_static_member_is_not_deleted(s: Script) -> None:
-    """A static member that went without a leave is a member: it finds its place when it is back."""
+    """The group of an absent static member is deleted: it is refused, and the restart succeeds."""
     s.stable("A1")
     s.disconnect("A1")
     s.delete_groups()
@@ -186,7 +186,7 @@ def group_of_an_absent_static_member_is_not_deleted(s: Script) -> None:
 
 @case("DELETE-MEMBERS", "SESSION-EXPIRED", "DELETE-EMPTY", apis=_DELETE)
 def group_is_deleted_when_the_session_of_a_static_member_ended(s: Script) -> None:
-    """A group whose absent static member expired has no member, so it is deleted."""
+    """The group of an expired static member is deleted: it succeeds."""
     s.says("A1", session=Ms("short session"))
     s.stable("A1")
     s.disconnect("A1")
@@ -198,7 +198,7 @@ def group_is_deleted_when_the_session_of_a_static_member_ended(s: Script) -> Non
 
 @case("DELETE-MEMBERS", "JOIN-MEMBER-PREPARING", apis=_DELETE)
 def rebalancing_group_is_not_deleted(s: Script) -> None:
-    """A group that prepares a rebalance is not deleted, and the rebalance ends as ever."""
+    """A group is deleted in the join phase: it is refused, and the rebalance ends as usual."""
     s.preparing("a", "B1")
     s.delete_groups()
     s.join("a", "B1", wait=("a", "B1", "n"))
@@ -206,7 +206,7 @@ def rebalancing_group_is_not_deleted(s: Script) -> None:
 
 @case("DELETE-MEMBERS", "SYNC-COMPLETING-LEADER", apis=_DELETE)
 def group_that_waits_for_syncs_is_not_deleted(s: Script) -> None:
-    """A group that waits for the assignment is not deleted."""
+    """A group is deleted in the sync phase: it is refused."""
     s.completing("a", "B1")
     s.delete_groups()
     s.synced("a", "B1")
@@ -214,7 +214,7 @@ def group_that_waits_for_syncs_is_not_deleted(s: Script) -> None:
 
 @case("DELETE-EMPTY", "HEARTBEAT-GROUP-ABSENT", "LIST-NO-GROUP", apis=(*_DELETE, *_LIST, *_LEAVE))
 def empty_group_is_deleted(s: Script) -> None:
-    """A group that all have left is deleted with its generation; an instance may begin it anew."""
+    """An Empty group is deleted: its generation is gone, and an instance can start a new group."""
     s.stable("A1", "B1")
     s.leave("A1")
     s.leave("B1")
@@ -226,7 +226,7 @@ def empty_group_is_deleted(s: Script) -> None:
 
 @case("DELETE-EMPTY", "FETCH-ANYBODY", "DELETE-ABSENT", apis=_DELETE)
 def offsets_go_with_their_group(s: Script) -> None:
-    """The offsets of a deleted group are gone; so is the group, which can't be deleted twice."""
+    """An Empty group is deleted twice: its offsets are gone, and the second request is refused."""
     commit_by_hand(s)
     s.delete_groups()
     s.fetch("admin")
@@ -235,7 +235,7 @@ def offsets_go_with_their_group(s: Script) -> None:
 
 @case("DELETE-EMPTY", "JOIN-GROUP-ABSENT", apis=(*_DELETE, ("JoinGroup", 4)))
 def pending_id_goes_with_its_group(s: Script) -> None:
-    """An id that was handed out is no member: the group is deleted, and the id is unknown."""
+    """A group with a pending id is deleted: it succeeds, and the id is unknown."""
     commit_by_hand(s)
     s.join("n", member_id="", wait=True)
     s.delete_groups()
@@ -244,7 +244,7 @@ def pending_id_goes_with_its_group(s: Script) -> None:
 
 @case("DELETE-EMPTY", "DELETE-MEMBERS", "DELETE-ABSENT", "HEARTBEAT-STABLE", apis=_DELETE)
 def several_groups(s: Script) -> None:
-    """Of several groups in one request each is deleted, or not, on its own."""
+    """Several groups are deleted in one request: each is answered on its own."""
     s.stable("A1")
     commit_by_hand(s, group="h")
     s.delete_groups("g", "h", "i")
@@ -259,7 +259,7 @@ def several_groups(s: Script) -> None:
     features=("restart",),
 )
 def deleted_group_stays_away(s: Script) -> None:
-    """A group that was deleted is not loaded by the next coordinator, nor are its instances."""
+    """A group is deleted before a failover: the new coordinator loads neither it nor instances."""
     s.stable("A1")
     s.leave("A1")
     s.delete_groups()

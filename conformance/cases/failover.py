@@ -16,7 +16,7 @@ _LIST = (("ListGroups", 0),)
 
 @case("FAILOVER-STABLE", "HEARTBEAT-STABLE", "SYNC-STABLE", features=_RESTART)
 def stable_group_survives(s: Script) -> None:
-    """A stable group goes on: members keep ids, generation and assignments."""
+    """A stable group fails over: members keep their ids, generation and assignments."""
     s.stable("A1", "b")
     s.restart()
     s.beat("A1", "b")
@@ -25,7 +25,7 @@ def stable_group_survives(s: Script) -> None:
 
 @case("FAILOVER-STABLE", "JOIN-STATIC-EMPTY-STABLE", features=_RESTART)
 def instances_survive(s: Script) -> None:
-    """A static member that restarts after a failover gets its place back, without a rebalance."""
+    """A static member restarts after a failover: it gets its old assignment; no rebalance."""
     s.stable("A1", "B1")
     s.restart()
     s.join("B2", wait=True)
@@ -35,7 +35,7 @@ def instances_survive(s: Script) -> None:
 
 @case("FAILOVER-STABLE", "HEARTBEAT-INSTANCE-FENCED", "HEARTBEAT-STABLE", features=_RESTART)
 def replacement_survives(s: Script) -> None:
-    """The new id of a restarted static member is stored, the old one stays fenced (KAFKA-10284)."""
+    """A replacement was stored before a failover: its old id stays fenced (KAFKA-10284)."""
     s.stable("A1", "B1")
     s.join("B2", wait=True)
     s.restart()
@@ -45,7 +45,7 @@ def replacement_survives(s: Script) -> None:
 
 @case("FAILOVER-STABLE", "JOIN-STATIC-EMPTY-STABLE", features=_RESTART)
 def latest_replacement_survives(s: Script) -> None:
-    """Of several replacements the latest counts, of the leader, too."""
+    """Several replacements happened before a failover: the latest holder counts."""
     s.stable("A1", "B1")
     s.join("A2", "A3", "B2", wait=True)
     s.restart()
@@ -54,7 +54,7 @@ def latest_replacement_survives(s: Script) -> None:
 
 @case("FAILOVER-STABLE", "JOIN-PHASE-ALL-JOINED", features=_RESTART)
 def rebalance_after_a_failover(s: Script) -> None:
-    """After a failover the leader still leads, and the next generation is the next."""
+    """A stable group fails over and rebalances: same leader, and the next generation."""
     s.stable("A1", "b")
     s.restart()
     s.enter("n", settle=True)
@@ -65,7 +65,7 @@ def rebalance_after_a_failover(s: Script) -> None:
 
 @case("FAILOVER-LOST", "HEARTBEAT-GROUP-ABSENT", features=_RESTART)
 def unstored_group_is_lost(s: Script) -> None:
-    """A group that never was stable is gone; its member's id is unknown."""
+    """A group that was never stable fails over: it is gone, and its member's id is unknown."""
     s.join("A1", wait=True)
     s.restart()
     s.beat("A1")
@@ -74,7 +74,7 @@ def unstored_group_is_lost(s: Script) -> None:
 
 @case("FAILOVER-LOST", "LIST-NO-GROUP", apis=_LIST, features=_RESTART)
 def group_of_an_id_that_was_handed_out_is_lost(s: Script) -> None:
-    """A group in which somebody was only given an id is gone after a failover."""
+    """A group with only a pending id fails over: it is gone."""
     s.join("n", member_id="", wait=True)
     s.restart()
     s.list_groups()
@@ -82,7 +82,7 @@ def group_of_an_id_that_was_handed_out_is_lost(s: Script) -> None:
 
 @case("FAILOVER-LOST", "COMMIT-GROUP-ABSENT-GENERATION", features=_RESTART)
 def commit_to_a_group_that_was_lost(s: Script) -> None:
-    """After a failover a group that never had a generation has none to commit in."""
+    """A group without a stored generation fails over: a commit with a generation is refused."""
     s.join("n", member_id="", wait=True)
     s.restart()
     s.commit("n", generation=1, version=7)
@@ -90,7 +90,7 @@ def commit_to_a_group_that_was_lost(s: Script) -> None:
 
 @case("FAILOVER-LOST", features=_RESTART, delayed=True)
 def waiting_first_join_is_sent_away(s: Script) -> None:
-    """A join that waits for the first generation is sent to look for the coordinator."""
+    """A first join is parked at a failover: it must look up the coordinator."""
     s.join("A1", settle=True)
     s.describe()  # it waits there, and was not just lost on its way
     s.restart()
@@ -99,7 +99,7 @@ def waiting_first_join_is_sent_away(s: Script) -> None:
 
 @case("FAILOVER-STABLE", "JOIN-UNKNOWN-MEMBER", features=_RESTART)
 def pending_id_is_lost(s: Script) -> None:
-    """An id that was not used is unknown after a failover."""
+    """A pending id exists at a failover: it is unknown afterwards."""
     s.stable("A1")
     s.join("n", member_id="", wait=True)
     s.restart()
@@ -109,7 +109,7 @@ def pending_id_is_lost(s: Script) -> None:
 
 @case("FAILOVER-OFFSETS", "FETCH-ANYBODY", features=_RESTART)
 def offsets_alone_survive(s: Script) -> None:
-    """Offsets of a group without members survive."""
+    """A group with offsets and no members fails over: its offsets are kept."""
     commit_by_hand(s, 7)
     s.restart()
     s.fetch("admin")
@@ -117,7 +117,7 @@ def offsets_alone_survive(s: Script) -> None:
 
 @case("FAILOVER-OFFSETS", "HEARTBEAT-INSTANCE-UNMAPPED", "FETCH-ANYBODY", features=_RESTART)
 def offsets_survive_a_generation_that_was_not_stored(s: Script) -> None:
-    """Offsets survive, members that never were given an assignment don't."""
+    """A first generation without assignment fails over: its offsets are kept, not its members."""
     commit_by_hand(s, 7)
     s.join("A1", wait=True)
     s.restart()
@@ -127,7 +127,7 @@ def offsets_survive_a_generation_that_was_not_stored(s: Script) -> None:
 
 @case("FAILOVER-STABLE", "FETCH-ANYBODY", "COMMIT-STABLE", features=_RESTART)
 def offsets_of_members_survive(s: Script) -> None:
-    """Offsets that members committed survive, and members go on from there."""
+    """Members committed before a failover: their offsets are kept, and they can go on."""
     s.stable("A1")
     s.commit("A1", offset=4)
     s.restart()
@@ -138,7 +138,7 @@ def offsets_of_members_survive(s: Script) -> None:
 
 @case("FAILOVER-EMPTY", "JOIN-STATIC-EMPTY-NEW", features=_RESTART)
 def empty_group_survives(s: Script) -> None:
-    """An Empty group is Empty afterwards, and its generation goes on."""
+    """An Empty group fails over: it stays Empty, and its generation is kept."""
     s.stable("a")
     s.leave("a")
     s.restart()
@@ -148,7 +148,7 @@ def empty_group_survives(s: Script) -> None:
 
 @case("FAILOVER-EMPTY", features=("restart",))
 def empty_group_of_dynamic_members_survives(s: Script) -> None:
-    """An Empty group is Empty after a failover, and its generation goes on."""
+    """An Empty group of dynamic members fails over: it stays Empty, and its generation is kept."""
     s.stable("a")
     s.leave_legacy("a")
     s.restart()
@@ -158,7 +158,7 @@ def empty_group_of_dynamic_members_survives(s: Script) -> None:
 
 @case("FAILOVER-EMPTY", "HEARTBEAT-INSTANCE-UNMAPPED", features=_RESTART)
 def empty_group_survives_a_generation_that_was_not_stored(s: Script) -> None:
-    """A group that was Empty, and not yet stable again, is Empty afterwards."""
+    """A group that was last stored as Empty fails over: it is Empty."""
     s.stable("a")
     s.leave("a")
     s.join("A1", wait=True)
@@ -169,7 +169,7 @@ def empty_group_survives_a_generation_that_was_not_stored(s: Script) -> None:
 
 @case("FAILOVER-STABLE", "HEARTBEAT-STABLE", features=_RESTART)
 def rebalance_is_forgotten(s: Script) -> None:
-    """A rebalance that was being prepared is forgotten: the stored generation is stable."""
+    """A group fails over in the join phase: it is stable in the stored generation."""
     s.preparing("A1", "b")
     s.join("b", settle=True)
     s.restart()
@@ -178,7 +178,7 @@ def rebalance_is_forgotten(s: Script) -> None:
 
 @case("FAILOVER-STABLE", "HEARTBEAT-ILLEGAL-GENERATION", features=_RESTART)
 def generation_without_assignments_is_forgotten(s: Script) -> None:
-    """A generation that got no assignment is forgotten; the one before it is stable."""
+    """A group fails over in the sync phase: it is stable in the generation before."""
     s.preparing("A1", "b")
     s.join("A1", "b", wait=("A1", "b", "n"))
     s.sync("b", settle=True)
@@ -190,7 +190,7 @@ def generation_without_assignments_is_forgotten(s: Script) -> None:
 
 @case("FAILOVER-STABLE", "JOIN-STATIC-EMPTY-PREPARING", features=_RESTART)
 def replacement_during_a_rebalance_is_forgotten(s: Script) -> None:
-    """An instance that was replaced while a rebalance was prepared has its stored id again."""
+    """A replacement in the join phase is lost in a failover: the stored holder counts."""
     s.preparing("A1", "B1")
     s.beat("A1")
     s.join("B2", settle=True)
@@ -201,7 +201,7 @@ def replacement_during_a_rebalance_is_forgotten(s: Script) -> None:
 
 @case("FAILOVER-STABLE", "HEARTBEAT-STABLE", features=_RESTART)
 def sessions_restart(s: Script) -> None:
-    """After a failover every member has a whole session timeout again."""
+    """A group fails over: each member's session restarts."""
     s.says("B1", session=Ms("three ticks"))
     s.stable("A1", "B1")
     s.pause("tick of time")  # all other failovers wait for this one
@@ -212,7 +212,7 @@ def sessions_restart(s: Script) -> None:
 
 @case("FAILOVER-STABLE", "SESSION-EXPIRED", features=_RESTART)
 def sessions_end_after_a_failover(s: Script) -> None:
-    """Who doesn't come back after a failover is removed, static or not."""
+    """A member is silent after a failover: its session expires, static or not."""
     s.says("B1", session=Ms("short session"))
     s.stable("A1", "B1")
     s.restart()

@@ -12,25 +12,25 @@ case = CASES.case
 
 @case("HEARTBEAT-GROUP-ID-INVALID")
 def no_group_name(s: Script) -> None:
-    """A group id of "" is refused."""
+    """A Heartbeat has the group id "": it is refused."""
     s.beat("a", group="", member_id=NOBODY, generation=1)
 
 
 @case("HEARTBEAT-GROUP-ABSENT")
 def no_group(s: Script) -> None:
-    """In a group that doesn't exist nobody is a member, with an instance or without."""
+    """A Heartbeat names a group that doesn't exist: its sender is unknown, static or not."""
     s.beat("a", "A1", member_id=NOBODY, generation=1)
 
 
 @case("HEARTBEAT-GROUP-ABSENT")
 def no_group_for_old_heartbeats(s: Script) -> None:
-    """The same for heartbeats."""
+    """A Heartbeat below version 3 names a group that doesn't exist: its sender is unknown."""
     s.beat("a", member_id=NOBODY, generation=1, at_most=2)
 
 
 @case("HEARTBEAT-INSTANCE-UNMAPPED", "HEARTBEAT-STABLE")
 def instance_that_nobody_holds(s: Script) -> None:
-    """A member that speaks for an instance without a holder is unknown (PR 9958)."""
+    """A member sends Heartbeat with an unmapped instance: it is unknown (PR 9958)."""
     s.stable("a", "B1")
     s.beat("a", "B1", instance="X")
     s.beat("a", instance="X", generation=GenerationOf("a", plus=4))
@@ -39,7 +39,7 @@ def instance_that_nobody_holds(s: Script) -> None:
 
 @case("HEARTBEAT-INSTANCE-FENCED", "HEARTBEAT-STABLE")
 def instance_of_another(s: Script) -> None:
-    """A wrong or unknown id with a held instance is fenced, whatever generation it names."""
+    """A wrong id sends Heartbeat with a mapped instance: it is fenced in any generation."""
     s.stable("A1", "b")
     s.beat("b", instance="A")
     s.beat("b", instance="A", member_id=NOBODY)
@@ -50,7 +50,7 @@ def instance_of_another(s: Script) -> None:
 
 @case("HEARTBEAT-INSTANCE-FENCED", "HEARTBEAT-PREPARING")
 def zombie_in_every_state(s: Script) -> None:
-    """A replaced process is fenced in a stable group, while it rebalances and before it syncs."""
+    """A zombie sends Heartbeat in a stable group, a join phase and a sync phase: it is fenced."""
     s.stable("A1", "B1")
     s.join("B2", wait=True)
     s.beat("B1")
@@ -62,7 +62,7 @@ def zombie_in_every_state(s: Script) -> None:
 
 @case("HEARTBEAT-UNKNOWN-MEMBER", "HEARTBEAT-STABLE", "JOIN-DYNAMIC-EMPTY")
 def unknown_members(s: Script) -> None:
-    """Unknown, empty and pending ids are of no member, whatever generation they name."""
+    """An unknown, empty or pending id sends Heartbeat: it is unknown in any generation."""
     s.stable("a")
     s.beat("a", member_id=NOBODY)
     s.beat("a", member_id="")
@@ -75,7 +75,7 @@ def unknown_members(s: Script) -> None:
 
 @case("HEARTBEAT-UNKNOWN-MEMBER")
 def empty_group_has_no_members(s: Script) -> None:
-    """In an Empty group nobody is a member."""
+    """A former member sends Heartbeat to an Empty group: it is unknown."""
     s.stable("A1", "b")
     s.leave("A1")
     s.leave("b")
@@ -85,7 +85,7 @@ def empty_group_has_no_members(s: Script) -> None:
 
 @case("HEARTBEAT-ILLEGAL-GENERATION", "HEARTBEAT-STABLE")
 def wrong_generation(s: Script) -> None:
-    """A member that speaks of another generation is refused, but stays a member."""
+    """A member sends Heartbeat with another generation: it is refused, and stays a member."""
     s.stable("a", "B1")
     s.beat("a", generation=GenerationOf("a", plus=-1))
     s.beat("a", generation=GenerationOf("a", plus=1))
@@ -96,7 +96,7 @@ def wrong_generation(s: Script) -> None:
 
 @case("HEARTBEAT-ILLEGAL-GENERATION", "HEARTBEAT-PREPARING")
 def wrong_generation_while_rebalancing(s: Script) -> None:
-    """While a rebalance is prepared a wrong generation still comes first."""
+    """A member sends Heartbeat with another generation in the join phase: ILLEGAL_GENERATION."""
     s.preparing("a")
     s.beat("a", generation=GenerationOf("a", plus=1))
     s.beat("a", generation=-1)
@@ -105,7 +105,7 @@ def wrong_generation_while_rebalancing(s: Script) -> None:
 
 @case("HEARTBEAT-PREPARING")
 def rebalance_is_announced(s: Script) -> None:
-    """While a rebalance is prepared every member is told so, static or not, each time it asks."""
+    """Members send Heartbeat in the join phase: each answer is REBALANCE_IN_PROGRESS."""
     s.preparing("a", "B1")
     s.beat("a", "B1", "B1")
     s.join("a", "B1", wait=("a", "B1", "n"))
@@ -113,7 +113,7 @@ def rebalance_is_announced(s: Script) -> None:
 
 @case("HEARTBEAT-COMPLETING")
 def between_join_and_sync(s: Script) -> None:
-    """Between join and sync a member of the generation is alive: leader, follower, static."""
+    """Members send Heartbeat in the sync phase: each answer is NONE."""
     s.completing("a", "b", "C1")
     s.beat("a", "b", "C1")
     s.beat("b", generation=GenerationOf("b", plus=-1))
@@ -121,14 +121,14 @@ def between_join_and_sync(s: Script) -> None:
 
 @case("HEARTBEAT-STABLE")
 def in_a_stable_group(s: Script) -> None:
-    """In a stable group everybody's heartbeat is answered, and again."""
+    """Members send Heartbeat in a stable group: each answer is NONE."""
     s.stable("a", "B1")
     s.beat("a", "B1", "a")
 
 
 @case("HEARTBEAT-STABLE")
 def static_member_without_its_instance(s: Script) -> None:
-    """A static member may heartbeat by its id alone, and stays static."""
+    """A static member sends Heartbeat with its member id alone: NONE, and it stays static."""
     s.stable("A1", "B1")
     s.beat("B1", instance=None)
     s.join("B2", wait=True)
@@ -138,7 +138,7 @@ def static_member_without_its_instance(s: Script) -> None:
 
 @case("HEARTBEAT-STABLE", "HEARTBEAT-PREPARING", apis=(("Heartbeat", 2),))
 def legacy_heartbeats(s: Script) -> None:
-    """Up to version 2 a heartbeat has no instance; the id decides alone."""
+    """A member sends Heartbeat in version 2 or below: its member id alone is checked."""
     s.stable("a", "b")
     s.beat("a", version=0)
     s.beat("b", version=2)

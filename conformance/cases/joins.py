@@ -29,7 +29,7 @@ case = CASES.case
 
 @case("JOIN-STATIC-EMPTY-NEW", "JOIN-PHASE-DELAY-OVER")
 def first_member(s: Script) -> None:
-    """A static member alone makes the first generation, without being asked for an id."""
+    """A static process joins alone: it makes the first generation, and gets no pending id."""
     s.join("A1", wait=True)
     s.synced("A1")
     s.beat("A1")
@@ -37,7 +37,7 @@ def first_member(s: Script) -> None:
 
 @case("JOIN-STATIC-EMPTY-PREPARING")
 def second_process_while_first_waits(s: Script) -> None:
-    """Two processes of one instance join while a rebalance is prepared: the first is fenced."""
+    """A second process joins in the join phase: the first is replaced and fenced."""
     s.stable("A1", "B1")
     s.enter("n", settle=True)
     s.beat("A1")
@@ -49,7 +49,7 @@ def second_process_while_first_waits(s: Script) -> None:
 
 @case("JOIN-STATIC-EMPTY-PREPARING")
 def second_process_before_first_generation(s: Script) -> None:
-    """The second process comes before there is any generation."""
+    """A second process joins before the first generation: the first is replaced and fenced."""
     s.stable("x")
     s.join("A1", settle=True)
     s.join("A2")
@@ -59,7 +59,7 @@ def second_process_before_first_generation(s: Script) -> None:
 
 @case("JOIN-STATIC-EMPTY-COMPLETING")
 def second_process_while_assignment_is_awaited(s: Script) -> None:
-    """The second process comes between the leader's join and its sync: a rebalance starts."""
+    """A second process joins in the sync phase: the first is replaced, and a rebalance starts."""
     s.completing("A1", "B1")
     s.sync("B1", settle=True)
     s.join("B2")
@@ -79,7 +79,7 @@ def restart_of_a_follower(s: Script) -> None:
 
 @case("JOIN-STATIC-EMPTY-STABLE", apis=(("JoinGroup", 9),))
 def restart_of_the_leader(s: Script) -> None:
-    """The leader restarts in a stable group: it leads on and skips the assignment (v9)."""
+    """The leader restarts in a stable group: it stays leader, and skips the assignment (v9)."""
     s.stable("A1", "B1")
     s.join("A2", version=9, wait=True)
     s.sync("A2", wait=True)
@@ -88,7 +88,7 @@ def restart_of_the_leader(s: Script) -> None:
 
 @case("JOIN-STATIC-EMPTY-STABLE")
 def restart_of_the_leader_below_9(s: Script) -> None:
-    """Below version 9 a restarted leader is told the old leader's id, so that it doesn't assign."""
+    """The leader restarts below version 9: the answer names its old id, so it doesn't assign."""
     s.stable("A1", "B1")
     s.join("A2", at_most=8, wait=True)
     s.sync("A2", wait=True)
@@ -96,7 +96,7 @@ def restart_of_the_leader_below_9(s: Script) -> None:
 
 @case("JOIN-STATIC-EMPTY-STABLE-SELECTION", isolated=True)
 def restart_with_another_choice(s: Script) -> None:
-    """A restart that changes which protocol all would select starts a rebalance."""
+    """A restart changes the selected protocol: a rebalance starts."""
     s.stable("A1", "B1", protocols=BOTH)
     s.join("B2", protocols=ROUNDROBIN, settle=True)
     s.beat("A1")
@@ -105,7 +105,7 @@ def restart_with_another_choice(s: Script) -> None:
 
 @case("JOIN-INSTANCE-FENCED")
 def zombie_joins(s: Script) -> None:
-    """The replaced process joins with its old id: fenced, and the group is as before."""
+    """A zombie joins with its old id: it is fenced, and the group doesn't change."""
     s.stable("A1", "B1")
     s.join("B2", "B1", wait=True)
     s.beat("B2")
@@ -113,7 +113,7 @@ def zombie_joins(s: Script) -> None:
 
 @case("HEARTBEAT-INSTANCE-FENCED")
 def zombie_beats(s: Script) -> None:
-    """The replaced process goes on to heartbeat."""
+    """A zombie sends Heartbeat: it is fenced."""
     s.stable("A1", "B1")
     s.join("B2", wait=True)
     s.beat("B1")
@@ -122,7 +122,7 @@ def zombie_beats(s: Script) -> None:
 
 @case("SYNC-INSTANCE-FENCED")
 def zombie_syncs(s: Script) -> None:
-    """The replaced process asks for its assignment."""
+    """A zombie sends SyncGroup: it is fenced."""
     s.stable("A1", "B1")
     s.join("B2", wait=True)
     s.sync("B1", wait=True)
@@ -130,7 +130,7 @@ def zombie_syncs(s: Script) -> None:
 
 @case("COMMIT-INSTANCE-FENCED")
 def zombie_commits(s: Script) -> None:
-    """The replaced process commits an offset, which must not be stored."""
+    """A zombie commits an offset: it is fenced, and nothing is stored."""
     s.stable("A1", "B1")
     s.commit("B1", offset=5)
     s.join("B2", wait=True)
@@ -140,7 +140,7 @@ def zombie_commits(s: Script) -> None:
 
 @case("LEAVE-MEMBER-INSTANCE-FENCED", apis=(("LeaveGroup", 3),))
 def zombie_leaves(s: Script) -> None:
-    """The replaced process leaves by both ids: it evicts nobody."""
+    """A zombie leaves by both ids: it is fenced, and no member is removed."""
     s.stable("A1", "B1")
     s.join("B2", wait=True)
     s.leave("B1", (IdOf("B1"), "B"))
@@ -152,27 +152,27 @@ _BELOW_ANY_MINIMUM = -1
 
 @case("JOIN-GROUP-ID-INVALID")
 def no_group_name(s: Script) -> None:
-    """A group id of "" is refused before anything else is looked at."""
+    """A JoinGroup has the group id "": it is refused before any other check."""
     s.join("A1", group="", wait=True)
     s.join("a", group="", member_id=NOBODY, session=TOO_LONG_MS, wait=True)
 
 
 @case("JOIN-SESSION-TIMEOUT-INVALID")
 def session_timeout_above_the_maximum(s: Script) -> None:
-    """A session timeout above group.max.session.timeout.ms is refused."""
+    """A session timeout is above group.max.session.timeout.ms: the JoinGroup is refused."""
     s.join("A1", session=TOO_LONG_MS, wait=True)
     s.join("a", session=TOO_LONG_MS, member_id=NOBODY, wait=True)
 
 
 @case("JOIN-SESSION-TIMEOUT-INVALID")
 def session_timeout_below_the_minimum(s: Script) -> None:
-    """A session timeout below group.min.session.timeout.ms is refused."""
+    """A session timeout is below group.min.session.timeout.ms: the JoinGroup is refused."""
     s.join("A1", session=_BELOW_ANY_MINIMUM, wait=True)
 
 
 @case("JOIN-SESSION-TIMEOUT-INVALID", "HEARTBEAT-STABLE")
 def restart_with_a_bad_session_timeout(s: Script) -> None:
-    """A restart with a session timeout out of bounds is refused and fences nobody."""
+    """A restart has a session timeout out of bounds: it is refused, and the holder isn't fenced."""
     s.stable("A1", "b")
     s.join("A2", session=TOO_LONG_MS, wait=True)
     s.beat("A1", "b")
@@ -180,14 +180,14 @@ def restart_with_a_bad_session_timeout(s: Script) -> None:
 
 @case("JOIN-GROUP-ABSENT")
 def member_id_without_a_group(s: Script) -> None:
-    """A member id that is given to a group that doesn't exist is unknown, with an instance too."""
+    """A member id joins a group that doesn't exist: it is unknown, with an instance id, too."""
     s.join("a", "A1", member_id=NOBODY, wait=True)
     s.stable("A1")
 
 
 @case("JOIN-PROTOCOLS-INCONSISTENT", "HEARTBEAT-STABLE", isolated=True)
 def another_protocol_type(s: Script) -> None:
-    """A member of another protocol type can't join, dynamic or static."""
+    """A process joins with another protocol type: it is refused, dynamic or static."""
     s.stable("A1")
     s.join("b", member_id="", protocol_type="connect", wait=True)
     s.join("B1", protocol_type="connect", wait=True)
@@ -196,7 +196,7 @@ def another_protocol_type(s: Script) -> None:
 
 @case("JOIN-PROTOCOLS-INCONSISTENT", "HEARTBEAT-STABLE", isolated=True)
 def no_protocol_in_common(s: Script) -> None:
-    """A member that shares no protocol with the others can't join, dynamic or static."""
+    """A process shares no protocol with the members: it is refused, dynamic or static."""
     s.stable("a", "b", protocols=BOTH)
     s.join("c", member_id="", protocols=STICKY, wait=True)
     s.join("C1", protocols=STICKY, wait=True)
@@ -205,7 +205,7 @@ def no_protocol_in_common(s: Script) -> None:
 
 @case("JOIN-PROTOCOLS-INCONSISTENT", "HEARTBEAT-STABLE", isolated=True)
 def restart_with_no_protocol_in_common(s: Script) -> None:
-    """A restart that shares no protocol with the group is refused and fences nobody."""
+    """A restart shares no protocol with the group: it is refused, and the holder isn't fenced."""
     s.stable("A1", "B1")
     s.join("B2", protocols=ROUNDROBIN, wait=True)
     s.beat("B1")
@@ -213,7 +213,7 @@ def restart_with_no_protocol_in_common(s: Script) -> None:
 
 @case("JOIN-PROTOCOLS-INCONSISTENT", "HEARTBEAT-STABLE", isolated=True)
 def change_to_no_protocol_in_common(s: Script) -> None:
-    """A member that changes to what the others don't support is refused, and stays as it was."""
+    """A member rejoins with protocols that no other supports: it is refused, and doesn't change."""
     s.stable("A1", "B1")
     s.join("A1", protocols=ROUNDROBIN, wait=True)
     s.beat("A1", "B1")
@@ -221,7 +221,7 @@ def change_to_no_protocol_in_common(s: Script) -> None:
 
 @case("JOIN-PHASE-ALL-JOINED", "JOIN-MEMBER-PREPARING", isolated=True, level=Level.SHOULD)
 def protocol_offered_twice(s: Script) -> None:
-    """A member that names a protocol twice supports it as others do, and shuts nobody out."""
+    """A member offers a protocol twice: it counts once, and all members can join."""
     s.stable("a")
     s.enter("B1", protocols=(*RANGE, *RANGE), settle=True)
     s.join("a", wait=("a", "B1"))
@@ -229,19 +229,19 @@ def protocol_offered_twice(s: Script) -> None:
 
 @case("JOIN-PROTOCOLS-INCONSISTENT", isolated=True)
 def a_type_is_needed(s: Script) -> None:
-    """The first member must name a protocol type."""
+    """The first member names no protocol type: it is refused."""
     s.join("A1", protocol_type="", wait=True)
 
 
 @case("JOIN-PROTOCOLS-INCONSISTENT", isolated=True)
 def a_protocol_is_needed(s: Script) -> None:
-    """The first member must offer a protocol."""
+    """The first member offers no protocol: it is refused."""
     s.join("A1", protocols=(), wait=True)
 
 
 @case("JOIN-DYNAMIC-EMPTY", "JOIN-PENDING")
 def id_before_membership(s: Script) -> None:
-    """A dynamic member is given an id first and joins with it; its group is then like any other."""
+    """A dynamic process joins without a member id: it gets a pending id, and joins with that."""
     s.join("a", member_id="", wait=True)
     s.beat("a")
     s.join("a", wait=True)
@@ -251,7 +251,7 @@ def id_before_membership(s: Script) -> None:
 
 @case("JOIN-DYNAMIC-EMPTY", "HEARTBEAT-STABLE", "JOIN-PENDING")
 def id_in_a_stable_group(s: Script) -> None:
-    """Handing out an id doesn't disturb a stable group; using it does."""
+    """A process gets a pending id in a stable group: nothing changes until it joins with the id."""
     s.stable("A1")
     s.join("n", member_id="", wait=True)
     s.beat("A1")
@@ -262,7 +262,7 @@ def id_in_a_stable_group(s: Script) -> None:
 
 @case("JOIN-DYNAMIC-EMPTY", "HEARTBEAT-COMPLETING")
 def id_while_an_assignment_is_awaited(s: Script) -> None:
-    """Handing out an id between join and sync disturbs nobody."""
+    """A process gets a pending id in the sync phase: no member is affected."""
     s.completing("a", "b")
     s.sync("b", settle=True)
     s.join("n", member_id="", wait=True)
@@ -272,7 +272,7 @@ def id_while_an_assignment_is_awaited(s: Script) -> None:
 
 @case("JOIN-PENDING", "JOIN-PHASE-ALL-JOINED")
 def id_used_while_an_assignment_is_awaited(s: Script) -> None:
-    """A new member that joins between join and sync starts a rebalance; syncs are sent away."""
+    """A pending id joins in the sync phase: a rebalance starts, and parked syncs must rejoin."""
     s.completing("a", "b")
     s.join("n", member_id="", wait=True)
     s.sync("b", settle=True)
@@ -284,7 +284,7 @@ def id_used_while_an_assignment_is_awaited(s: Script) -> None:
 
 @case("JOIN-DYNAMIC-EMPTY", "JOIN-PHASE-WAIT", "JOIN-PHASE-ALL-JOINED")
 def pending_id_holds_up_a_rebalance(s: Script) -> None:
-    """A rebalance waits for whoever was handed an id."""
+    """A process gets a pending id in the join phase: the rebalance waits for it."""
     s.preparing("A1")
     s.join("m", member_id="", wait=True)
     s.join("A1")
@@ -294,7 +294,7 @@ def pending_id_holds_up_a_rebalance(s: Script) -> None:
 
 @case("SESSION-PENDING", "JOIN-PHASE-ALL-JOINED")
 def pending_id_holds_up_a_rebalance_until_it_expires(s: Script) -> None:
-    """A rebalance waits for a pending id no longer than that id's session timeout."""
+    """A rebalance waits for a pending id: it ends when the session timeout of the id is over."""
     s.preparing("A1")
     s.join("m", member_id="", session=Ms("short session"), wait=True)
     s.join("A1", wait=("A1", "n"))
@@ -303,7 +303,7 @@ def pending_id_holds_up_a_rebalance_until_it_expires(s: Script) -> None:
 
 @case("LEAVE-MEMBER-PENDING", "JOIN-PHASE-ALL-JOINED")
 def pending_id_holds_up_a_rebalance_until_it_leaves(s: Script) -> None:
-    """A rebalance that waited for a pending id alone is completed when that id is given back."""
+    """A rebalance waits for a pending id alone: it ends when the id leaves."""
     s.preparing("A1")
     s.join("m", member_id="", wait=True)
     s.join("A1", settle=True)
@@ -313,7 +313,7 @@ def pending_id_holds_up_a_rebalance_until_it_leaves(s: Script) -> None:
 
 @case("JOIN-PENDING-INSTANCE", "JOIN-PENDING")
 def pending_id_with_an_instance(s: Script) -> None:
-    """A pending id is a dynamic member's: with an instance it is refused, and stays pending."""
+    """A pending id joins with an instance id: it is refused, and stays pending."""
     s.stable("A1")
     s.join("n", member_id="", wait=True)
     s.join("n", instance="N", wait=True)
@@ -324,7 +324,7 @@ def pending_id_with_an_instance(s: Script) -> None:
 
 @case("JOIN-DYNAMIC-EMPTY")
 def every_request_gets_an_id_of_its_own(s: Script) -> None:
-    """Two requests for an id are given two ids; each of them can be used."""
+    """Two processes join without a member id: each gets a pending id of its own, and can use it."""
     s.stable("A1")
     s.join("m", "n", member_id="", wait=True)
     s.join("m", "n", "A1", wait=("A1", "m", "n"))
@@ -332,7 +332,7 @@ def every_request_gets_an_id_of_its_own(s: Script) -> None:
 
 @case("JOIN-DYNAMIC-EMPTY-LEGACY", apis=(("JoinGroup", 3),))
 def legacy_member_is_added_at_once(s: Script) -> None:
-    """Up to version 3 a dynamic member joins with an empty id and is not sent away for one."""
+    """A dynamic process joins in version 3 or below: it becomes a member without a pending id."""
     s.says("a", "b", version=3)
     s.stable("a", "b")
     s.beat("a")
@@ -340,7 +340,7 @@ def legacy_member_is_added_at_once(s: Script) -> None:
 
 @case("JOIN-DYNAMIC-EMPTY-LEGACY", "JOIN-STATIC-EMPTY-NEW", apis=(("JoinGroup", 2),))
 def legacy_and_static_members(s: Script) -> None:
-    """A legacy member joins a static member's group."""
+    """A legacy process joins the group of a static member: it becomes a member at once."""
     s.says("a", version=2)
     s.stable("A1", "a")
     s.join("A2", wait=True)
@@ -349,7 +349,7 @@ def legacy_and_static_members(s: Script) -> None:
 
 @case("JOIN-DYNAMIC-EMPTY-LEGACY", "JOIN-PHASE-EXPIRED", apis=(("JoinGroup", 0), ("JoinGroup", 5)))
 def version_0_rebalances_within_its_session_timeout(s: Script) -> None:
-    """Version 0 has no rebalance timeout; the session timeout stands for it."""
+    """A member joins in version 0: its session timeout is its rebalance timeout, too."""
     s.says("a", version=0, session=Ms("short session"))
     s.stable("a")
     s.enter("n", rebalance=Ms("short rebalance"))
@@ -361,7 +361,7 @@ def version_0_rebalances_within_its_session_timeout(s: Script) -> None:
 
 @case("JOIN-UNKNOWN-MEMBER", "HEARTBEAT-STABLE")
 def unknown_member_id(s: Script) -> None:
-    """An id that nobody handed out is refused."""
+    """An id that the coordinator never handed out joins: it is unknown."""
     s.stable("a")
     s.join("b", member_id=NOBODY, wait=True)
     s.beat("a")
@@ -369,7 +369,7 @@ def unknown_member_id(s: Script) -> None:
 
 @case("JOIN-UNKNOWN-MEMBER")
 def id_of_a_member_that_left(s: Script) -> None:
-    """The id of a member that left is unknown, also to an Empty group."""
+    """A member that left joins with its old id: it is unknown, in an Empty group, too."""
     s.stable("a")
     s.leave("a")
     s.join("a", wait=True)
@@ -377,7 +377,7 @@ def id_of_a_member_that_left(s: Script) -> None:
 
 @case("JOIN-INSTANCE-UNMAPPED", "HEARTBEAT-STABLE")
 def dynamic_member_never_becomes_static(s: Script) -> None:
-    """A dynamic member that joins again with an instance is refused and stays dynamic."""
+    """A dynamic member rejoins with an instance id: it is refused, and stays dynamic."""
     s.stable("a")
     s.join("a", instance="X", wait=True)
     s.beat("a")
@@ -387,7 +387,7 @@ def dynamic_member_never_becomes_static(s: Script) -> None:
 
 @case("JOIN-INSTANCE-UNMAPPED")
 def unknown_member_id_with_a_new_instance(s: Script) -> None:
-    """An unknown id with an instance that nobody holds is refused; it adds no member."""
+    """An unknown id joins with an unmapped instance: it is refused, and no member is added."""
     s.stable("a")
     s.join("X1", member_id=NOBODY, wait=True)
     s.beat("a")
@@ -395,7 +395,7 @@ def unknown_member_id_with_a_new_instance(s: Script) -> None:
 
 @case("JOIN-INSTANCE-FENCED", "HEARTBEAT-STABLE")
 def unknown_member_id_with_a_held_instance(s: Script) -> None:
-    """An unknown id with a mapped instance is fenced; it replaces nobody."""
+    """An unknown id joins with a mapped instance: it is fenced, and replaces no member."""
     s.stable("A1", "b")
     s.join("A2", member_id=NOBODY, wait=True)
     s.beat("A1")
@@ -403,7 +403,7 @@ def unknown_member_id_with_a_held_instance(s: Script) -> None:
 
 @case("JOIN-INSTANCE-FENCED", "HEARTBEAT-STABLE")
 def member_with_the_instance_of_another(s: Script) -> None:
-    """A member that claims the instance of another is fenced; both stay members."""
+    """A member rejoins with the instance id of another: it is fenced, and both stay members."""
     s.stable("A1", "b", "C1")
     s.join("b", "C1", instance="A", wait=True)
     s.beat("A1", "b", "C1")
@@ -415,7 +415,7 @@ _THREE = (("sticky", subscription("t")), *_SWAPPED)
 
 @case("JOIN-MEMBER-PREPARING", "JOIN-PHASE-ALL-JOINED")
 def everybody_rejoins(s: Script) -> None:
-    """When all members have joined again the next generation begins, at once."""
+    """All members have rejoined: the next generation begins at once."""
     s.preparing("a", "B1")
     s.join("a", "B1", wait=("a", "B1", "n"))
     s.synced("a", "B1", "n")
@@ -423,7 +423,7 @@ def everybody_rejoins(s: Script) -> None:
 
 @case("JOIN-MEMBER-PREPARING")
 def leader_learns_a_renewed_subscription(s: Script) -> None:
-    """What a member offers while a rebalance is prepared is what the leader is told."""
+    """A member changes its subscription in the join phase: the leader gets the new one."""
     s.preparing("a", "b", "C1")
     s.join("b", "C1", protocols=RENEWED, settle=True)
     s.join("a", wait=("a", "b", "C1", "n"))
@@ -431,7 +431,7 @@ def leader_learns_a_renewed_subscription(s: Script) -> None:
 
 @case("JOIN-MEMBER-PREPARING")
 def vote_follows_the_latest_offers(s: Script) -> None:
-    """The protocol is chosen by what members offer now, not by what they offered before."""
+    """Members change their protocols in the join phase: only their last offers count."""
     s.stable("a", "B1", protocols=BOTH)
     s.enter("n", protocols=_SWAPPED, settle=True)
     s.join("a", protocols=_SWAPPED)
@@ -441,7 +441,7 @@ def vote_follows_the_latest_offers(s: Script) -> None:
 
 @case("JOIN-PHASE-ALL-JOINED", "JOIN-MEMBER-PREPARING", isolated=True)
 def majority_of_first_choices(s: Script) -> None:
-    """Where all support several protocols the one that most prefer is chosen, not the leader's."""
+    """All members support several protocols: the one that most members prefer is selected."""
     s.stable("a", "B1", protocols=BOTH)
     s.enter("c", protocols=_SWAPPED, settle=True)
     s.join("a", protocols=BOTH)
@@ -451,7 +451,7 @@ def majority_of_first_choices(s: Script) -> None:
 
 @case("JOIN-PHASE-ALL-JOINED", "JOIN-MEMBER-PREPARING", isolated=True)
 def first_choice_that_all_support(s: Script) -> None:
-    """A vote goes to the first protocol that all support; what one lacks is passed over."""
+    """A member prefers a protocol that another lacks: its vote goes to the next one."""
     s.stable("a", "B1", protocols=_THREE)
     s.enter("c", protocols=BOTH, settle=True)
     s.join("a", protocols=_THREE)
@@ -461,7 +461,7 @@ def first_choice_that_all_support(s: Script) -> None:
 
 @case("JOIN-STATIC-EMPTY-PREPARING", "JOIN-PHASE-ALL-JOINED", isolated=True)
 def replaced_joins_have_no_vote(s: Script) -> None:
-    """A process that was replaced while its join waited has no vote: its successor has the one."""
+    """A process is replaced while its join is parked: only the new process votes."""
     s.stable("a", "B1", protocols=BOTH)
     s.enter("n", protocols=_SWAPPED, settle=True)
     s.beat("a")
@@ -474,7 +474,7 @@ def replaced_joins_have_no_vote(s: Script) -> None:
 
 @case("JOIN-STATIC-EMPTY-STABLE", "JOIN-PHASE-ALL-JOINED", isolated=True)
 def replaced_members_have_no_vote(s: Script) -> None:
-    """Processes that were replaced in a stable group have no vote in the next rebalance."""
+    """Processes are replaced in a stable group: only the new ones vote in the next rebalance."""
     s.stable("a", "B1", protocols=BOTH)
     s.join("B2", "B3", protocols=BOTH, wait=True)
     s.enter("n", protocols=_SWAPPED, settle=True)
@@ -485,7 +485,7 @@ def replaced_members_have_no_vote(s: Script) -> None:
 
 @case("JOIN-STATIC-EMPTY-COMPLETING", "JOIN-PHASE-ALL-JOINED", isolated=True)
 def replaced_before_their_sync_have_no_vote(s: Script) -> None:
-    """Processes that were replaced between join and sync have no vote in the next rebalance."""
+    """Processes are replaced in the sync phase: only the new ones vote in the next rebalance."""
     s.completing("a", "B1", protocols=BOTH)
     s.join("B2", protocols=BOTH, settle=True)
     s.join("B3", protocols=_SWAPPED, settle=True)
@@ -496,7 +496,7 @@ def replaced_before_their_sync_have_no_vote(s: Script) -> None:
 
 @case("JOIN-STATIC-EMPTY-STABLE-SELECTION", "JOIN-PHASE-ALL-JOINED", isolated=True)
 def leader_restarts_with_another_choice(s: Script) -> None:
-    """A leader whose restart changes what is selected leads the rebalance that this starts."""
+    """A restart of the leader changes the selected protocol: it leads the next generation."""
     s.stable("A1", "b", protocols=BOTH)
     s.join("A2", protocols=ROUNDROBIN, settle=True)
     s.beat("b")
@@ -506,7 +506,7 @@ def leader_restarts_with_another_choice(s: Script) -> None:
 
 @case("JOIN-MEMBER-PREPARING", "JOIN-PHASE-WAIT")
 def member_joins_twice_at_once(s: Script) -> None:
-    """A member that sends its join anew, from another connection, is answered there."""
+    """A member sends JoinGroup again on another connection: it is answered there."""
     s.preparing("a", "b")
     s.join("a", settle=True)
     s.join("a", connection="a again", settle=True)
@@ -516,7 +516,7 @@ def member_joins_twice_at_once(s: Script) -> None:
 
 @case("JOIN-MEMBER-PREPARING", "JOIN-PHASE-WAIT")
 def static_member_joins_twice_at_once(s: Script) -> None:
-    """A static member that sends its join anew under its own id fences nobody."""
+    """A static member sends JoinGroup again under its own id: no process is fenced."""
     s.preparing("a", "B1")
     s.join("B1", settle=True)
     s.join("B1", connection="B1 again", settle=True)
@@ -526,7 +526,7 @@ def static_member_joins_twice_at_once(s: Script) -> None:
 
 @case("JOIN-MEMBER-PREPARING")
 def static_member_rejoins_without_its_instance(s: Script) -> None:
-    """A static member that rejoins by its id alone stays static."""
+    """A static member rejoins with its member id alone: it stays static."""
     s.preparing("a", "B1")
     s.join("B1", instance=None)
     s.join("a", wait=("a", "B1", "n"))
@@ -537,7 +537,7 @@ def static_member_rejoins_without_its_instance(s: Script) -> None:
 
 @case("JOIN-MEMBER-COMPLETING-SAME")
 def rejoin_between_join_and_sync(s: Script) -> None:
-    """A member that missed the answer joins again, unchanged: it is told the same generation."""
+    """A member rejoins unchanged in the sync phase: it gets the same generation again."""
     s.completing("a", "b", "C1")
     s.join("b", "C1", wait=True)
     s.synced("a", "b", "C1")
@@ -545,7 +545,7 @@ def rejoin_between_join_and_sync(s: Script) -> None:
 
 @case("JOIN-MEMBER-COMPLETING-SAME")
 def leader_rejoins_between_join_and_sync(s: Script) -> None:
-    """A leader that missed the answer is given the members again."""
+    """The leader rejoins unchanged in the sync phase: it gets the members again."""
     s.completing("A1", "b")
     s.join("A1", wait=True)
     s.synced("A1", "b")
@@ -553,7 +553,7 @@ def leader_rejoins_between_join_and_sync(s: Script) -> None:
 
 @case("JOIN-MEMBER-COMPLETING-CHANGED", "JOIN-PHASE-ALL-JOINED")
 def changed_rejoin_between_join_and_sync(s: Script) -> None:
-    """A changed subscription between join and sync starts a rebalance; syncs are sent away."""
+    """A member changes its subscription in the sync phase: a rebalance starts."""
     s.completing("a", "b", "c")
     s.sync("c", settle=True)
     s.join("b", protocols=RENEWED)
@@ -564,7 +564,7 @@ def changed_rejoin_between_join_and_sync(s: Script) -> None:
 
 @case("JOIN-MEMBER-COMPLETING-CHANGED")
 def changed_leader_between_join_and_sync(s: Script) -> None:
-    """A leader whose subscription changed before it assigned starts a rebalance."""
+    """The leader changes its subscription in the sync phase: a rebalance starts."""
     s.completing("A1", "b")
     s.join("A1", protocols=RENEWED, settle=True)
     s.join("b", wait=("A1", "b"))
@@ -572,7 +572,7 @@ def changed_leader_between_join_and_sync(s: Script) -> None:
 
 @case("JOIN-MEMBER-COMPLETING-CHANGED", "JOIN-PHASE-ALL-JOINED")
 def changed_dynamic_leader_between_join_and_sync(s: Script) -> None:
-    """The same for a leader that is no static member: in the KIP's text that alone counts."""
+    """A dynamic leader changes its subscription in the sync phase: a rebalance starts."""
     s.completing("a", "b")
     s.join("a", protocols=RENEWED, settle=True)
     s.join("b", wait=("a", "b"))
@@ -580,7 +580,7 @@ def changed_dynamic_leader_between_join_and_sync(s: Script) -> None:
 
 @case("JOIN-MEMBER-COMPLETING-CHANGED")
 def changed_order_between_join_and_sync(s: Script) -> None:
-    """The same protocols in another order are a change, for they are another vote."""
+    """A member changes the order of its protocols in the sync phase: a rebalance starts."""
     s.completing("a", "b", protocols=BOTH)
     s.join("b", protocols=_SWAPPED, settle=True)
     s.join("a", protocols=_SWAPPED, wait=("a", "b"))
@@ -588,7 +588,7 @@ def changed_order_between_join_and_sync(s: Script) -> None:
 
 @case("JOIN-LEADER-STABLE", "JOIN-PHASE-ALL-JOINED")
 def leader_rejoins(s: Script) -> None:
-    """A leader that joins again, though unchanged, starts a rebalance."""
+    """The leader of a stable group rejoins unchanged: a rebalance starts."""
     s.stable("a", "b")
     s.join("a", settle=True)
     s.beat("b")
@@ -598,7 +598,7 @@ def leader_rejoins(s: Script) -> None:
 
 @case("JOIN-LEADER-STABLE", "JOIN-PHASE-ALL-JOINED")
 def static_leader_rejoins(s: Script) -> None:
-    """A static leader that joins again under its own id starts a rebalance and keeps its id."""
+    """A static leader rejoins under its own id: a rebalance starts, and it keeps its id."""
     s.stable("A1", "B1")
     s.join("A1", protocols=RENEWED, settle=True)
     s.beat("B1")
@@ -609,7 +609,7 @@ def static_leader_rejoins(s: Script) -> None:
 
 @case("JOIN-FOLLOWER-STABLE-SAME", "HEARTBEAT-STABLE")
 def unchanged_follower_rejoins(s: Script) -> None:
-    """A follower that joins again unchanged is told the generation and disturbs nobody."""
+    """A follower of a stable group rejoins unchanged: it gets the generation; no rebalance."""
     s.stable("a", "b", "C1")
     s.join("b", "C1", wait=True)
     s.sync("b", "C1", wait=True)
@@ -618,7 +618,7 @@ def unchanged_follower_rejoins(s: Script) -> None:
 
 @case("JOIN-FOLLOWER-STABLE-CHANGED", "JOIN-PHASE-ALL-JOINED")
 def changed_follower_rejoins(s: Script) -> None:
-    """A follower whose subscription changed starts a rebalance; the leader learns what is new."""
+    """A follower changes its subscription: a rebalance starts, and the leader gets the new one."""
     s.stable("a", "b")
     s.join("b", protocols=RENEWED, settle=True)
     s.beat("a")
@@ -628,7 +628,7 @@ def changed_follower_rejoins(s: Script) -> None:
 
 @case("JOIN-FOLLOWER-STABLE-CHANGED", "JOIN-PHASE-ALL-JOINED")
 def changed_static_follower_rejoins(s: Script) -> None:
-    """A static follower whose subscription changed starts a rebalance and keeps its id."""
+    """A static follower changes its subscription: a rebalance starts, and it keeps its id."""
     s.stable("A1", "B1")
     s.join("B1", protocols=RENEWED, settle=True)
     s.beat("A1")
@@ -638,7 +638,7 @@ def changed_static_follower_rejoins(s: Script) -> None:
 
 @case("JOIN-STATIC-EMPTY-STABLE", "JOIN-PHASE-ALL-JOINED")
 def renewed_subscription_of_a_restart_waits(s: Script) -> None:
-    """A restart with new metadata starts no rebalance; the next one tells the leader of it."""
+    """A restart has new metadata: no rebalance; the next rebalance gives them to the leader."""
     s.stable("a", "B1")
     s.join("B2", protocols=RENEWED, wait=True)
     s.beat("a")
@@ -649,7 +649,7 @@ def renewed_subscription_of_a_restart_waits(s: Script) -> None:
 
 @case("JOIN-STATIC-EMPTY-STABLE", "JOIN-PHASE-EXPIRED")
 def renewed_subscription_of_a_restart_is_kept(s: Script) -> None:
-    """Metadata that came with a restart is the member's, also while it is absent."""
+    """A restart has new metadata: they stay the member's while it is absent."""
     s.says("a", "B1", "B2", "n", rebalance=Ms("short rebalance"))
     s.stable("a", "B1")
     s.join("B2", protocols=RENEWED, wait=True)

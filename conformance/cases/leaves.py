@@ -15,32 +15,32 @@ _LEGACY = (("LeaveGroup", 2),)
 
 @case("LEAVE-GROUP-ID-INVALID", apis=_V3)
 def no_group_name(s: Script) -> None:
-    """A group id of "" is refused at top level; no row is answered."""
+    """A LeaveGroup has the group id "": the error is on top, and no row is answered."""
     s.leave("a", (NOBODY, None), ("", "A"), group="")
 
 
 @case("LEAVE-GROUP-ID-INVALID", apis=_LEGACY)
 def no_group_name_legacy(s: Script) -> None:
-    """The same up to version 2."""
+    """A LeaveGroup in version 2 or below has the group id "": it is refused."""
     s.leave_legacy("a", member_id=NOBODY, group="")
 
 
 @case("LEAVE-GROUP-ABSENT", apis=_V3)
 def no_group(s: Script) -> None:
-    """In a group that doesn't exist every row fails on its own."""
+    """A LeaveGroup names a group that doesn't exist: each row fails on its own."""
     s.leave("a", (NOBODY, None), ("", "A"), (NOBODY, "A"))
 
 
 @case("LEAVE-GROUP-ABSENT-LEGACY", apis=(("LeaveGroup", 0), ("LeaveGroup", 2)))
 def no_group_legacy(s: Script) -> None:
-    """The same up to version 2, at top level."""
+    """A LeaveGroup in version 2 or below names a group that doesn't exist: the error is on top."""
     s.leave_legacy("a", member_id=NOBODY)
     s.leave_legacy("a", member_id=NOBODY, version=0)
 
 
 @case("LEAVE-MEMBER-NOBODY", "HEARTBEAT-STABLE", apis=_V3)
 def rows_that_name_nobody(s: Script) -> None:
-    """A row without ids, or with an instance that nobody holds, removes nobody."""
+    """A row has no id, or an unmapped instance alone: no member is removed."""
     s.stable("a", "B1")
     s.leave("a", ("", None))
     s.leave("a", ("", "X"))
@@ -49,7 +49,7 @@ def rows_that_name_nobody(s: Script) -> None:
 
 @case("LEAVE-MEMBER-BY-INSTANCE", "JOIN-PHASE-ALL-JOINED", apis=_V3)
 def by_instance(s: Script) -> None:
-    """An administrator removes a static member by its instance alone; the others rebalance."""
+    """An administrator removes a static member by its instance alone: the others rebalance."""
     s.stable("a", "B1")
     s.leave("admin", ("", "B"))
     s.beat("a", "B1")
@@ -59,7 +59,7 @@ def by_instance(s: Script) -> None:
 
 @case("LEAVE-MEMBER-BY-INSTANCE", "SYNC-COMPLETING-FOLLOWER", apis=_V3)
 def by_instance_between_join_and_sync(s: Script) -> None:
-    """Between join and sync, too: the removed member's sync is answered, the others' sent away."""
+    """A static member is removed in the sync phase: parked syncs end, and a rebalance starts."""
     s.completing("a", "B1", "c")
     s.sync("B1", "c")
     s.pause()
@@ -70,7 +70,7 @@ def by_instance_between_join_and_sync(s: Script) -> None:
 
 @case("LEAVE-MEMBER-BY-INSTANCE-PREPARING", "JOIN-PHASE-ALL-JOINED", apis=_V3)
 def by_instance_while_a_rebalance_waits(s: Script) -> None:
-    """A rebalance that waits for a static member alone is completed when that is removed."""
+    """A rebalance waits for a static member alone: it ends when the member is removed."""
     s.preparing("a", "B1")
     s.join("a")
     s.pause()
@@ -80,7 +80,7 @@ def by_instance_while_a_rebalance_waits(s: Script) -> None:
 
 @case("LEAVE-MEMBER-BY-INSTANCE-PREPARING", "JOIN-MEMBER-PREPARING", apis=_V3)
 def by_instance_while_its_join_waits(s: Script) -> None:
-    """The join that the removed member has waiting is answered."""
+    """A static member is removed while its JoinGroup is parked: the JoinGroup is answered."""
     s.preparing("a", "B1")
     s.join("B1", settle=True)
     s.leave("admin", ("", "B"))
@@ -90,7 +90,7 @@ def by_instance_while_its_join_waits(s: Script) -> None:
 
 @case("LEAVE-MEMBER-BY-INSTANCE", "JOIN-STATIC-EMPTY-NEW", apis=_V3)
 def removed_instance_comes_back(s: Script) -> None:
-    """An instance that was removed is a new member when it comes back; its old id is unknown."""
+    """A removed instance joins again: it is a new member, and its old id is unknown."""
     s.stable("a", "B1")
     s.leave("admin", ("", "B"))
     s.join("B1", wait=True)
@@ -100,7 +100,7 @@ def removed_instance_comes_back(s: Script) -> None:
 
 @case("LEAVE-MEMBER-PENDING", "JOIN-UNKNOWN-MEMBER", apis=_V3)
 def pending_id(s: Script) -> None:
-    """An id that is given back is no longer pending, and can't be used."""
+    """A pending id leaves: it is no longer pending, and can't join."""
     s.stable("A1")
     s.join("n", member_id="", wait=True)
     s.leave("n")
@@ -111,7 +111,7 @@ def pending_id(s: Script) -> None:
 
 @case("LEAVE-MEMBER-INSTANCE-UNMAPPED", "HEARTBEAT-STABLE", apis=_V3)
 def instance_that_nobody_holds(s: Script) -> None:
-    """A row whose instance has no holder removes nobody, whoever's id it names (PR 9958)."""
+    """A row names an unmapped instance and any member id: no member is removed (PR 9958)."""
     s.stable("a", "B1")
     s.leave("a", (IdOf("a"), "X"))
     s.leave("a", (IdOf("B1"), "X"))
@@ -121,7 +121,7 @@ def instance_that_nobody_holds(s: Script) -> None:
 
 @case("LEAVE-MEMBER-INSTANCE-FENCED", "HEARTBEAT-STABLE", apis=_V3)
 def wrong_id_evicts_nobody(s: Script) -> None:
-    """A row with a held instance and another's or nobody's id evicts neither (kfake, 2026)."""
+    """A row names a mapped instance and a wrong id: no member is removed (kfake, 2026)."""
     s.stable("a", "B1", "C1")
     s.leave("a", (NOBODY, "B"))
     s.leave("a", (IdOf("a"), "B"))
@@ -131,7 +131,7 @@ def wrong_id_evicts_nobody(s: Script) -> None:
 
 @case("LEAVE-MEMBER-UNKNOWN", "HEARTBEAT-STABLE", apis=_V3)
 def unknown_id(s: Script) -> None:
-    """A row with an unknown id removes nobody."""
+    """A row names an unknown id: no member is removed."""
     s.stable("a")
     s.leave("a", (NOBODY, None))
     s.beat("a")
@@ -139,7 +139,7 @@ def unknown_id(s: Script) -> None:
 
 @case("LEAVE-MEMBER", "JOIN-PHASE-ALL-JOINED", apis=_V3)
 def follower_leaves(s: Script) -> None:
-    """A follower leaves a stable group: the others rebalance, it is unknown."""
+    """A follower leaves a stable group: it is unknown, and the others rebalance."""
     s.stable("a", "b")
     s.leave("b")
     s.beat("a", "b")
@@ -148,7 +148,7 @@ def follower_leaves(s: Script) -> None:
 
 @case("LEAVE-MEMBER", "JOIN-PHASE-ALL-JOINED", apis=_V3)
 def static_member_leaves_by_both_ids(s: Script) -> None:
-    """A static member that leaves on purpose is removed at once, its instance is free."""
+    """A static member leaves by both ids: it is removed at once, and its instance is unmapped."""
     s.stable("a", "B1")
     s.leave("B1")
     s.beat("a", "B1")
@@ -159,7 +159,7 @@ def static_member_leaves_by_both_ids(s: Script) -> None:
 
 @case("LEAVE-MEMBER", "HEARTBEAT-PREPARING", apis=_V3)
 def static_member_leaves_by_its_id_alone(s: Script) -> None:
-    """A static member may be removed by its id alone; the instance is free then."""
+    """A static member leaves by its id alone: it is removed, and its instance is unmapped."""
     s.stable("a", "B1")
     s.leave("B1", (IdOf("B1"), None))
     s.beat("a", "B1")
@@ -168,7 +168,7 @@ def static_member_leaves_by_its_id_alone(s: Script) -> None:
 
 @case("LEAVE-MEMBER", "JOIN-PHASE-ALL-JOINED", apis=_V3)
 def leader_leaves(s: Script) -> None:
-    """The leader leaves: the others rebalance, and one of them leads."""
+    """The leader leaves a stable group: the others rebalance, and one of them leads."""
     s.stable("a", "b", "C1")
     s.leave("a")
     s.beat("b")
@@ -179,7 +179,7 @@ def leader_leaves(s: Script) -> None:
 
 @case("LEAVE-MEMBER", "JOIN-STATIC-EMPTY-NEW", apis=_V3)
 def somebody_new_when_the_leader_left(s: Script) -> None:
-    """When the leader leaves one of those that are there leads, not who comes next."""
+    """The leader leaves and a new member joins: a member that stayed leads."""
     s.stable("a", "b")
     s.leave("a")
     s.join("C1", settle=True)
@@ -189,7 +189,7 @@ def somebody_new_when_the_leader_left(s: Script) -> None:
 
 @case("LEAVE-MEMBER", "JOIN-PHASE-ALL-LEFT", apis=_V3)
 def last_member_leaves(s: Script) -> None:
-    """The last member leaves: the group is Empty, one generation on, and can be joined."""
+    """The last member leaves: the group becomes Empty in the next generation, and can be joined."""
     s.stable("A1")
     s.leave("A1")
     s.beat("A1")
@@ -199,7 +199,7 @@ def last_member_leaves(s: Script) -> None:
 
 @case("LEAVE-MEMBER", "SYNC-COMPLETING-FOLLOWER", apis=_V3)
 def member_leaves_between_join_and_sync(s: Script) -> None:
-    """A member leaves while its sync waits: that is answered, the others' are sent away."""
+    """A member leaves while its sync is parked: it is answered; the others must rejoin."""
     s.completing("a", "b", "c")
     s.sync("b", "c")
     s.pause()
@@ -210,7 +210,7 @@ def member_leaves_between_join_and_sync(s: Script) -> None:
 
 @case("LEAVE-MEMBER", "JOIN-PHASE-ALL-JOINED", apis=_V3)
 def leader_leaves_between_join_and_sync(s: Script) -> None:
-    """The leader leaves before it assigned: a rebalance, and another leads."""
+    """The leader leaves in the sync phase: a rebalance starts, and another member leads."""
     s.completing("a", "b", "c")
     s.sync("b", settle=True)
     s.leave("a")
@@ -221,7 +221,7 @@ def leader_leaves_between_join_and_sync(s: Script) -> None:
 
 @case("LEAVE-MEMBER-PREPARING", "JOIN-PHASE-ALL-JOINED", apis=_V3)
 def absent_member_leaves(s: Script) -> None:
-    """A rebalance waits no longer for a member that left instead of joining again."""
+    """A member leaves in the join phase: the rebalance no longer waits for it."""
     s.preparing("a", "b")
     s.join("a")
     s.pause()
@@ -231,7 +231,7 @@ def absent_member_leaves(s: Script) -> None:
 
 @case("LEAVE-MEMBER-PREPARING", "JOIN-PHASE-ALL-JOINED", apis=_V3)
 def waiting_member_leaves(s: Script) -> None:
-    """The join of a member that leaves meanwhile is answered UNKNOWN_MEMBER_ID."""
+    """A member leaves while its JoinGroup is parked: the JoinGroup gets UNKNOWN_MEMBER_ID."""
     s.preparing("a", "b")
     s.join("b", settle=True)
     s.leave("admin", (IdOf("b"), None))
@@ -241,7 +241,7 @@ def waiting_member_leaves(s: Script) -> None:
 
 @case("JOIN-PHASE-ALL-LEFT", "LEAVE-MEMBER-PREPARING", apis=_V3)
 def everybody_leaves_during_a_rebalance(s: Script) -> None:
-    """All leave while a rebalance is prepared: the group is Empty, one generation on."""
+    """All members leave in the join phase: the group becomes Empty in the next generation."""
     s.stable("a", "B1")
     s.join("n", member_id="", wait=True)
     s.join("n", settle=True)
@@ -257,7 +257,7 @@ def everybody_leaves_during_a_rebalance(s: Script) -> None:
 
 @case("LEAVE-MEMBER-BY-INSTANCE", "LEAVE-ROWS", apis=_V3)
 def scale_down_by_instances(s: Script) -> None:
-    """Several instances are removed in one request, as an administrator scales down."""
+    """An administrator removes several instances in one request: all are removed."""
     s.stable("A1", "B1", "C1")
     s.leave("admin", ("", "B"), ("", "C"))
     s.beat("B1", "C1")
@@ -273,7 +273,7 @@ def scale_down_by_instances(s: Script) -> None:
     apis=_V3,
 )
 def one_of_two_removed_instances_returns(s: Script) -> None:
-    """Of two instances that one request removes, the one that returns is new, later the other."""
+    """One request removes two instances, and the first returns: it is a new member."""
     s.stable("a", "B1", "C1")
     s.leave("admin", ("", "B"), ("", "C"))
     s.join("B2", settle=True)
@@ -286,7 +286,7 @@ def one_of_two_removed_instances_returns(s: Script) -> None:
 
 @case("LEAVE-MEMBER-BY-INSTANCE", "JOIN-STATIC-EMPTY-NEW", "SYNC-INSTANCE-UNMAPPED", apis=_V3)
 def second_of_two_removed_instances_returns(s: Script) -> None:
-    """The same where the instance of the later row returns."""
+    """One request removes two instances, and the second returns: it is a new member."""
     s.stable("a", "B1", "C1")
     s.leave("admin", ("", "B"), ("", "C"))
     s.join("C2", settle=True)
@@ -300,7 +300,7 @@ def second_of_two_removed_instances_returns(s: Script) -> None:
 
 @case("LEAVE-MEMBER", "JOIN-STATIC-EMPTY-NEW", "HEARTBEAT-INSTANCE-FENCED", apis=_V3)
 def one_of_two_members_that_left_returns(s: Script) -> None:
-    """The same where the rows name the members by both ids, and one is the leader."""
+    """One request removes two members by both ids, and one returns: it is a new member."""
     s.stable("A1", "b", "C1")
     s.leave("admin", (IdOf("A1"), "A"), (IdOf("C1"), "C"))
     s.join("C2", settle=True)
@@ -316,7 +316,7 @@ def one_of_two_members_that_left_returns(s: Script) -> None:
     apis=_V3,
 )
 def one_of_two_removed_instances_returns_to_a_rebalance(s: Script) -> None:
-    """Two instances are removed while their joins wait; a rebalance counts the one that returns."""
+    """Two instances with parked joins are removed, and one returns: the rebalance counts it."""
     s.preparing("a", "B1", "C1")
     s.join("B1", "C1", settle=True)
     s.leave("admin", ("", "B"), ("", "C"))
@@ -328,7 +328,7 @@ def one_of_two_removed_instances_returns_to_a_rebalance(s: Script) -> None:
 
 @case("LEAVE-MEMBER-BY-INSTANCE", "JOIN-PHASE-ALL-LEFT", apis=_V3)
 def all_instances(s: Script) -> None:
-    """All members are removed in one request; the group is Empty."""
+    """An administrator removes all instances in one request: the group becomes Empty."""
     s.stable("A1", "B1")
     s.leave("admin", ("", "A"), ("", "B"))
     s.beat("A1")
@@ -343,7 +343,7 @@ def all_instances(s: Script) -> None:
     apis=_V3,
 )
 def every_kind_of_row(s: Script) -> None:
-    """One request with every kind of row: each is answered on its own, in the order sent."""
+    """One LeaveGroup has each kind of row: each row is answered on its own, in the order sent."""
     s.stable("a", "B1", "C1", "d")
     s.join("n", member_id="", wait=True)
     s.leave(
@@ -363,7 +363,7 @@ def every_kind_of_row(s: Script) -> None:
 
 @case("LEAVE-MEMBER-NOBODY", "LEAVE-MEMBER-BY-INSTANCE", apis=_V3)
 def same_instance_twice(s: Script) -> None:
-    """The second row of the same instance finds nobody."""
+    """Two rows name the same instance: the second removes no member."""
     s.stable("a", "B1")
     s.leave("admin", ("", "B"), ("", "B"))
     s.beat("a")
@@ -371,7 +371,7 @@ def same_instance_twice(s: Script) -> None:
 
 @case("LEAVE-MEMBER-UNKNOWN", "LEAVE-MEMBER", apis=_V3)
 def same_member_twice(s: Script) -> None:
-    """The second row of the same id finds nobody."""
+    """Two rows name the same member id: the second is unknown."""
     s.stable("a", "b")
     s.leave("b", (IdOf("b"), None), (IdOf("b"), None))
     s.join("a", wait=True)
@@ -379,7 +379,7 @@ def same_member_twice(s: Script) -> None:
 
 @case("LEAVE-MEMBER-INSTANCE-UNMAPPED", "LEAVE-MEMBER-BY-INSTANCE", apis=_V3)
 def same_static_member_by_different_ids(s: Script) -> None:
-    """A member that an earlier row removed is unknown to a later row by its other id."""
+    """Two rows name the same static member by different ids: the second is unknown."""
     s.stable("a", "B1")
     s.leave("admin", ("", "B"), (IdOf("B1"), "B"), (IdOf("B1"), None))
     s.join("a", wait=True)
@@ -387,7 +387,7 @@ def same_static_member_by_different_ids(s: Script) -> None:
 
 @case("LEAVE-MEMBER-INSTANCE-FENCED", "LEAVE-MEMBER", apis=_V3)
 def one_bad_row_stops_nobody(s: Script) -> None:
-    """A fenced row doesn't keep the others of its request from being done."""
+    """One row of a LeaveGroup is fenced: the other rows are handled."""
     s.stable("a", "B1", "C1")
     s.leave("admin", (NOBODY, "B"), (IdOf("C1"), "C"))
     s.beat("B1", "C1")
@@ -396,7 +396,7 @@ def one_bad_row_stops_nobody(s: Script) -> None:
 
 @case("LEAVE-MEMBER-BY-INSTANCE-PREPARING", "JOIN-PHASE-ALL-JOINED", apis=_V3)
 def several_absent_members(s: Script) -> None:
-    """A rebalance that waits for several members is completed when all of them are removed."""
+    """A rebalance waits for several members: it ends when all of them are removed."""
     s.preparing("a", "B1", "C1", "d")
     s.join("a")
     s.pause()
@@ -406,7 +406,7 @@ def several_absent_members(s: Script) -> None:
 
 @case("LEAVE-ROWS", "HEARTBEAT-STABLE", apis=_V3)
 def no_rows(s: Script) -> None:
-    """A request without rows removes nobody."""
+    """A LeaveGroup has no rows: no member is removed."""
     s.stable("A1")
     s.ask("admin", "LeaveGroup", group_id="g", members=())
     s.beat("A1")
@@ -414,7 +414,7 @@ def no_rows(s: Script) -> None:
 
 @case("LEAVE-MEMBER", "JOIN-PHASE-ALL-JOINED", apis=(("LeaveGroup", 0), ("LeaveGroup", 2)))
 def legacy_leaves(s: Script) -> None:
-    """Up to version 2 one member leaves by its id alone, a static one, too."""
+    """A member, dynamic or static, leaves in version 2 or below: its member id alone is checked."""
     s.stable("a", "b", "C1")
     s.leave_legacy("b", version=0)
     s.leave_legacy("C1", version=2)
@@ -424,7 +424,7 @@ def legacy_leaves(s: Script) -> None:
 
 @case("LEAVE-MEMBER-UNKNOWN", "LEAVE-MEMBER-NOBODY", apis=(("LeaveGroup", 1),))
 def legacy_unknown(s: Script) -> None:
-    """Up to version 2 an unknown or an empty id is refused at top level."""
+    """An unknown or empty id leaves in version 2 or below: the error is on top."""
     s.stable("a")
     s.leave_legacy("a", member_id=NOBODY, version=1)
     s.leave_legacy("a", member_id="", version=1)
@@ -433,7 +433,7 @@ def legacy_unknown(s: Script) -> None:
 
 @case("LEAVE-MEMBER-UNKNOWN", "JOIN-PHASE-ALL-LEFT", apis=(("LeaveGroup", 2),))
 def legacy_twice(s: Script) -> None:
-    """The last member leaves, and again; then the group is Empty and knows nobody."""
+    """The last member leaves twice: the group becomes Empty, and the second leave is unknown."""
     s.stable("a")
     s.leave_legacy("a")
     s.leave_legacy("a")
@@ -441,7 +441,7 @@ def legacy_twice(s: Script) -> None:
 
 @case("LEAVE-MEMBER-PENDING", "JOIN-UNKNOWN-MEMBER", apis=(("LeaveGroup", 2),))
 def legacy_pending_id(s: Script) -> None:
-    """Up to version 2 a pending id can be given back, too."""
+    """A pending id leaves in version 2 or below: it is no longer pending."""
     s.stable("a")
     s.join("n", member_id="", wait=True)
     s.leave_legacy("n")

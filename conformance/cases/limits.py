@@ -20,7 +20,7 @@ CLEANED = {"offsets.retention.check.interval.ms": 50}
 
 @case("JOIN-GROUP-FULL", "HEARTBEAT-STABLE", config=_TWO)
 def full_stable_group(s: Script) -> None:
-    """Nobody new gets into a full group: no static member, and no id for a dynamic one."""
+    """New processes join a full stable group: they are refused, static or dynamic."""
     s.stable("A1", "b")
     s.join("C1", wait=True)
     s.join("d", member_id="", wait=True)
@@ -29,7 +29,7 @@ def full_stable_group(s: Script) -> None:
 
 @case("JOIN-GROUP-FULL", "HEARTBEAT-COMPLETING", config=_TWO)
 def full_group_between_join_and_sync(s: Script) -> None:
-    """Between join and sync nobody new gets in, either."""
+    """New processes join a full group in the sync phase: they are refused."""
     s.completing("A1", "b")
     s.join("C1", wait=True)
     s.beat("A1")
@@ -38,7 +38,7 @@ def full_group_between_join_and_sync(s: Script) -> None:
 
 @case("JOIN-STATIC-EMPTY-STABLE", "JOIN-GROUP-FULL", config=_TWO, level=Level.SHOULD)
 def restart_in_a_full_group(s: Script) -> None:
-    """A restart of a static member adds nobody; it is let in."""
+    """A static member of a full group restarts: it replaces its holder."""
     s.stable("A1", "B1")
     s.join("B2", "C1", wait=True)
     s.beat("B2")
@@ -46,7 +46,7 @@ def restart_in_a_full_group(s: Script) -> None:
 
 @case("JOIN-STATIC-EMPTY-COMPLETING", config=_TWO, level=Level.SHOULD)
 def restart_in_a_full_group_between_join_and_sync(s: Script) -> None:
-    """A restart between join and sync is let in, too."""
+    """A static member of a full group restarts in the sync phase: it replaces its holder."""
     s.completing("A1", "B1")
     s.join("B2", settle=True)
     s.join("A1", wait=("A1", "B2"))
@@ -54,7 +54,7 @@ def restart_in_a_full_group_between_join_and_sync(s: Script) -> None:
 
 @case("JOIN-STATIC-EMPTY-PREPARING", config=_TWO, level=Level.SHOULD)
 def restart_in_a_full_group_that_rebalances(s: Script) -> None:
-    """A process that replaces one whose join waits takes that one's place."""
+    """A static member of a full group restarts in the join phase: it replaces its parked holder."""
     s.stable("A1")
     s.join("B1", settle=True)
     s.join("B2")
@@ -64,7 +64,7 @@ def restart_in_a_full_group_that_rebalances(s: Script) -> None:
 
 @case("JOIN-LEADER-STABLE", "JOIN-FOLLOWER-STABLE-CHANGED", config=_TWO)
 def members_of_a_full_group_rejoin(s: Script) -> None:
-    """Who is a member of a full group may join again."""
+    """Members of a full group rejoin: they are accepted."""
     s.stable("a", "b")
     s.join("a", settle=True)
     s.join("b", wait=("a", "b"))
@@ -76,7 +76,7 @@ def members_of_a_full_group_rejoin(s: Script) -> None:
 
 @case("JOIN-GROUP-FULL", "JOIN-PHASE-ALL-JOINED", config=_TWO)
 def places_are_taken_while_rebalancing(s: Script) -> None:
-    """While a rebalance is prepared places go to whoever joins first; a late member is removed."""
+    """A full group rebalances: the first to join get the places, and a late member is removed."""
     s.stable("A1")
     s.join("B1", settle=True)
     s.join("C1", settle=True)
@@ -87,7 +87,7 @@ def places_are_taken_while_rebalancing(s: Script) -> None:
 
 @case("JOIN-GROUP-FULL", config={"group.max.size": 1})
 def id_from_before_the_group_was_full(s: Script) -> None:
-    """An id that was handed out while there was room is no place in the group (KAFKA-9844)."""
+    """A pending id joins after the group became full: it is refused (KAFKA-9844)."""
     s.join("m", member_id="", wait=True)
     s.stable("A1")
     s.join("B1", wait=True)
@@ -97,7 +97,7 @@ def id_from_before_the_group_was_full(s: Script) -> None:
 
 @case("JOIN-GROUP-FULL-PENDING", "JOIN-PHASE-ALL-JOINED", config=_TWO)
 def refused_id_is_waited_for_no_more(s: Script) -> None:
-    """All members have joined and an id is pending; once it is refused, the rebalance is over."""
+    """A full group refuses the last pending id that it waits for: the rebalance ends."""
     s.stable("A1")
     s.join("m", member_id="", wait=True)
     s.join("B1", settle=True)
@@ -113,7 +113,7 @@ def refused_id_is_waited_for_no_more(s: Script) -> None:
     config={"group.max.size": 1},
 )
 def refused_id_is_forgotten(s: Script) -> None:
-    """An id that was handed out and then refused is nobody's: it can't be given back."""
+    """A full group refuses a pending id: the id is unknown, and can't leave."""
     s.join("m", member_id="", wait=True)
     s.stable("A1")
     s.join("m", wait=True)
@@ -123,7 +123,7 @@ def refused_id_is_forgotten(s: Script) -> None:
 
 @case("JOIN-GROUP-FULL-PENDING", "JOIN-DYNAMIC-EMPTY", config={"group.max.size": 1})
 def refused_id_of_a_dynamic_group(s: Script) -> None:
-    """An id that was handed out is refused once the group is full."""
+    """A group of dynamic members is full: a pending id is refused."""
     s.join("m", member_id="", wait=True, at_most=4)
     s.stable("a")
     s.join("m", wait=True, at_most=4)
@@ -132,7 +132,7 @@ def refused_id_of_a_dynamic_group(s: Script) -> None:
 
 @case("JOIN-GROUP-FULL-PENDING", "JOIN-PHASE-EXPIRED", "LEAVE-MEMBER-UNKNOWN", config=_TWO)
 def refused_ids_in_every_state(s: Script) -> None:
-    """In no state of a full group does an instance, a version or a protocol help a pending id."""
+    """A pending id joins a full group: it is refused in each state, version and protocol."""
     s.says("A1", "B1", rebalance=Ms("short rebalance"))
     s.stable("A1")
     ids = "cdefhijk"
@@ -156,7 +156,7 @@ def refused_ids_in_every_state(s: Script) -> None:
 
 @case("JOIN-DYNAMIC-EMPTY", "JOIN-PENDING", "LEAVE-MEMBER-PENDING", config=_TWO)
 def pending_ids_take_no_place(s: Script) -> None:
-    """Ids that were handed out and not used don't count."""
+    """A group has pending ids: they don't count for its size."""
     s.stable("A1")
     s.join("m", "n", member_id="", wait=True)
     s.join("n", "A1", settle=True)
@@ -166,7 +166,7 @@ def pending_ids_take_no_place(s: Script) -> None:
 
 @case("JOIN-GROUP-FULL", "JOIN-PHASE-DELAY-OVER", config=_TWO, delayed=True)
 def first_generation_is_limited(s: Script) -> None:
-    """During the initial delay no more get in than there are places."""
+    """More processes join during the initial delay than the group has places: they are refused."""
     s.join("A1", settle=True)
     s.join("B1", settle=True)
     s.join("C1", wait=True)
@@ -175,7 +175,7 @@ def first_generation_is_limited(s: Script) -> None:
 
 @case("JOIN-GROUP-FULL", "JOIN-STATIC-EMPTY-NEW", config={"group.max.size": 1})
 def place_becomes_free(s: Script) -> None:
-    """When a member left its place is free."""
+    """A member leaves a full group: a new process gets its place."""
     s.stable("A1")
     s.join("B1", wait=True)
     s.leave("A1")
@@ -184,7 +184,7 @@ def place_becomes_free(s: Script) -> None:
 
 @case("CLEANUP-UNUSED", "JOIN-GROUP-ABSENT", "DESCRIBE-ABSENT-LEGACY", config=CLEANED)
 def unused_group_is_removed(s: Script) -> None:
-    """A group that everybody left is removed, with its ids and its generation."""
+    """An Empty group is unused: it is removed, with its pending ids and its generation."""
     s.stable("A1")
     s.leave("A1")
     s.join("m", member_id="", wait=True)
@@ -196,7 +196,7 @@ def unused_group_is_removed(s: Script) -> None:
 
 @case("CLEANUP-UNUSED", "DESCRIBE-ABSENT-LEGACY", config=CLEANED)
 def unused_dynamic_group_is_removed(s: Script) -> None:
-    """A group that everybody left is removed, with its generation."""
+    """An Empty group of dynamic members is unused: it is removed, with its generation."""
     s.stable("a")
     s.leave_legacy("a")
     s.pause("short rebalance")
@@ -206,7 +206,7 @@ def unused_dynamic_group_is_removed(s: Script) -> None:
 
 @case("DESCRIBE-UNSTABLE", "FETCH-ANYBODY", "HEARTBEAT-STABLE", config=CLEANED)
 def groups_in_use_are_kept(s: Script) -> None:
-    """Neither a group with members is removed, nor one with offsets that everybody left."""
+    """A group has members, or is Empty with offsets: it isn't removed."""
     s.stable("A1")
     s.pause("short rebalance")
     s.beat("A1")

@@ -14,7 +14,7 @@ _V3 = (("LeaveGroup", 3),)
 
 @case("JOIN-STATIC-EMPTY-STABLE", "SYNC-STABLE", "HEARTBEAT-STABLE")
 def rolling_restart_without_a_rebalance(s: Script) -> None:
-    """All instances restart, one after the other: same generation, same assignments."""
+    """All static members restart, one after the other: same generation, same assignments."""
     s.stable("A1", "B1", "C1")
     for old, new in (("C1", "C2"), ("B1", "B2"), ("A1", "A2"), ("C2", "C3")):
         s.join(new, wait=True)
@@ -26,7 +26,7 @@ def rolling_restart_without_a_rebalance(s: Script) -> None:
 
 @case("JOIN-DYNAMIC-EMPTY", "LEAVE-MEMBER", "JOIN-PHASE-ALL-JOINED", apis=_V3)
 def restart_of_a_dynamic_member(s: Script) -> None:
-    """A dynamic member that restarts costs two rebalances: one to leave, one to come back."""
+    """A dynamic member restarts: one rebalance when it leaves, one when it comes back."""
     s.stable("a", "b")
     s.leave("b")
     s.beat("a")
@@ -48,7 +48,7 @@ def restart_of_a_dynamic_member(s: Script) -> None:
     apis=_V3,
 )
 def replaced_ids_are_never_valid_again(s: Script) -> None:
-    """After two restarts neither of the two old ids can do anything."""
+    """A static member restarts twice: both old ids stay fenced."""
     s.stable("A1", "B1")
     s.join("B2", "B3", wait=True)
     for old in ("B1", "B2"):
@@ -65,7 +65,7 @@ def replaced_ids_are_never_valid_again(s: Script) -> None:
 
 @case("JOIN-STATIC-EMPTY-STABLE", "JOIN-INSTANCE-FENCED", "HEARTBEAT-STABLE")
 def ping_pong_of_two_processes(s: Script) -> None:
-    """Two processes that fight for one instance fence each other; each gets a new id each time."""
+    """Two processes of one instance join in turn: each gets a new id and fences the other."""
     s.stable("A1", "B1")
     for new, old in (("B2", "B1"), ("B1", "B2"), ("B2", "B1")):
         s.join(new, member_id="", wait=True)
@@ -78,7 +78,7 @@ def ping_pong_of_two_processes(s: Script) -> None:
 
 @case("JOIN-STATIC-EMPTY-PREPARING", "HEARTBEAT-INSTANCE-FENCED", "HEARTBEAT-COMPLETING")
 def ping_pong_during_a_rebalance(s: Script) -> None:
-    """Processes that replace each other while a rebalance waits: the last one is the member."""
+    """Processes replace each other in the join phase: the last one is the member."""
     s.stable("x")
     s.join("A1", settle=True)
     s.join("A2")
@@ -91,7 +91,7 @@ def ping_pong_during_a_rebalance(s: Script) -> None:
 
 @case("JOIN-STATIC-EMPTY-STABLE", "LEAVE-MEMBER", "JOIN-PHASE-ALL-JOINED", apis=_V3)
 def leader_restarts_and_leaves(s: Script) -> None:
-    """A leader that restarts leads on; when its new process leaves somebody else leads."""
+    """A leader restarts and leaves: it led until then, and another member leads."""
     s.stable("A1", "b", "C1")
     s.join("A2", wait=True)
     s.leave("A1")
@@ -103,7 +103,7 @@ def leader_restarts_and_leaves(s: Script) -> None:
 
 @case("JOIN-STATIC-EMPTY-STABLE", "JOIN-LEADER-STABLE", "SYNC-COMPLETING-LEADER")
 def restarted_leader_leads_the_next_generation(s: Script) -> None:
-    """A leader that restarted leads the next generation under its new id."""
+    """A leader restarts: it leads the next generation under its new id."""
     s.stable("A1", "b")
     s.join("A2", wait=True)
     s.join("A2", settle=True)
@@ -114,7 +114,7 @@ def restarted_leader_leads_the_next_generation(s: Script) -> None:
 
 @case("JOIN-STATIC-EMPTY-COMPLETING", "JOIN-PHASE-ALL-JOINED", "SYNC-COMPLETING-LEADER")
 def leader_restarts_before_it_assigns(s: Script) -> None:
-    """A leader that restarts between join and sync leads the rebalance that follows."""
+    """A leader restarts in the sync phase: it leads the rebalance that follows."""
     s.completing("A1", "b")
     s.sync("b", settle=True)
     s.join("A2")
@@ -126,7 +126,7 @@ def leader_restarts_before_it_assigns(s: Script) -> None:
 
 @case("JOIN-STATIC-EMPTY-COMPLETING", "SYNC-INSTANCE-FENCED", "SYNC-COMPLETING-FOLLOWER")
 def waiting_sync_of_a_replaced_process(s: Script) -> None:
-    """The sync that a process has waiting when it is replaced is fenced."""
+    """A process with a parked sync is replaced: the sync is fenced."""
     s.completing("a", "B1")
     s.sync("B1")
     s.pause()
@@ -143,7 +143,7 @@ def waiting_sync_of_a_replaced_process(s: Script) -> None:
     "JOIN-MEMBER-COMPLETING-SAME",
 )
 def static_and_dynamic_side_by_side(s: Script) -> None:
-    """A static and a dynamic member miss the same rebalance: one is kept, the other removed."""
+    """A static and a dynamic member miss a rebalance: the dynamic one is removed."""
     s.says("a", "b", "C1", "C2", "n", rebalance=Ms("short rebalance"))
     s.stable("a", "b", "C1")
     s.join("C2", wait=True)
@@ -159,7 +159,7 @@ def static_and_dynamic_side_by_side(s: Script) -> None:
 
 @case("LEAVE-MEMBER-BY-INSTANCE", "JOIN-STATIC-EMPTY-NEW", "JOIN-STATIC-EMPTY-STABLE", apis=_V3)
 def life_of_a_static_member(s: Script) -> None:
-    """Join, commit, restart, removal by an administrator, and a new life."""
+    """A static member joins, commits, restarts, is removed, and joins again as a new member."""
     s.stable("a", "B1")
     s.commit("B1", offset=4)
     s.join("B2", wait=True)
@@ -177,7 +177,7 @@ def life_of_a_static_member(s: Script) -> None:
 
 @case("JOIN-STATIC-EMPTY-NEW", "JOIN-PHASE-ALL-JOINED", "JOIN-STATIC-EMPTY-STABLE")
 def scale_up(s: Script) -> None:
-    """A new instance costs one rebalance; a restart during the next stable phase none."""
+    """A new instance joins: one rebalance. It restarts in the stable group: none."""
     s.stable("A1", "B1")
     s.rebalanced("A1", "B1", joining=("C1",))
     s.synced("A1", "B1", "C1")
@@ -188,7 +188,7 @@ def scale_up(s: Script) -> None:
 
 @case("JOIN-STATIC-EMPTY-PREPARING", "JOIN-PHASE-ALL-JOINED")
 def restart_completes_a_rebalance(s: Script) -> None:
-    """A rebalance that waits for an instance is completed by that instance's next process."""
+    """A rebalance waits for an absent instance: its restart ends the wait."""
     s.preparing("a", "B1")
     s.beat("a")
     s.join("a", settle=True)
@@ -198,7 +198,7 @@ def restart_completes_a_rebalance(s: Script) -> None:
 
 @case("HEARTBEAT-ILLEGAL-GENERATION", "JOIN-FOLLOWER-STABLE-SAME")
 def generations_only_grow(s: Script) -> None:
-    """Each rebalance is one generation on; who speaks of an older one is told so."""
+    """A group rebalances: the generation grows by one, and older generations are refused."""
     s.stable("a", "b")
     for _ in range(3):
         s.join("a", settle=True)
@@ -210,7 +210,7 @@ def generations_only_grow(s: Script) -> None:
 
 @case("JOIN-STATIC-EMPTY-PREPARING", "JOIN-PHASE-ALL-JOINED", features=("disconnect",))
 def connection_drops_while_a_join_waits(s: Script) -> None:
-    """A process dies while its join waits; the next process of its instance takes its place."""
+    """A process dies while its join is parked: the next process of its instance replaces it."""
     s.preparing("a", "B1")
     s.beat("a")
     s.join("B1", settle=True)
@@ -222,7 +222,7 @@ def connection_drops_while_a_join_waits(s: Script) -> None:
 
 @case("JOIN-STATIC-EMPTY-NEW", "JOIN-GROUP-ABSENT", "HEARTBEAT-STABLE")
 def groups_know_nothing_of_each_other(s: Script) -> None:
-    """The same instance in two groups is two members; neither id is valid in the other."""
+    """One instance id joins two groups: it has a member in each, with separate ids."""
     s.stable("A1")
     s.join("A1", group="h", wait=True)
     s.join("A2", group="h", member_id="", wait=True)
@@ -231,7 +231,7 @@ def groups_know_nothing_of_each_other(s: Script) -> None:
 
 @case("SYNC-COMPLETING-LEADER", "SYNC-STABLE", features=("disconnect",))
 def connection_drops_while_a_sync_waits(s: Script) -> None:
-    """A follower's connection drops while its sync waits: it syncs anew."""
+    """A follower's connection drops while its sync is parked: it syncs again."""
     s.completing("a", "b", "C1")
     s.sync("b", "C1", settle=True)
     s.disconnect("b")

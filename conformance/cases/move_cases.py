@@ -22,7 +22,7 @@ _LONG_MS = 600_000
 
 @case("FAILOVER-STABLE", "HEARTBEAT-STABLE", features=_MOVES)
 def join_that_waits_at_a_move(s: Script) -> None:
-    """KAFKA-16148: a join that waited when its coordinator moved away was never answered."""
+    """The coordinator moves while a join is parked: the join is answered (KAFKA-16148)."""
     s.says("A1", "b", "n", rebalance=_LONG_MS)
     s.preparing("A1", "b")
     s.join("b", settle=True)
@@ -33,7 +33,7 @@ def join_that_waits_at_a_move(s: Script) -> None:
 
 @case("FAILOVER-STABLE", "HEARTBEAT-STABLE", features=_MOVES)
 def sync_that_waits_at_a_move(s: Script) -> None:
-    """KAFKA-16148: a sync that waited when its coordinator moved away was never answered."""
+    """The coordinator moves while a sync is parked: the sync is answered (KAFKA-16148)."""
     s.says("A1", "b", "n", rebalance=_LONG_MS)
     s.preparing("A1", "b")
     s.join("A1", "b", wait=("A1", "b", "n"))
@@ -48,7 +48,7 @@ def sync_that_waits_at_a_move(s: Script) -> None:
 
 @case("FAILOVER-LOST", "JOIN-STATIC-EMPTY-NEW", features=_MOVES, delayed=True)
 def first_join_waits_at_a_move(s: Script) -> None:
-    """A join that waits for the first generation is answered when the coordinator moves."""
+    """The coordinator moves while a first join is parked: the join is answered."""
     s.join("A1", settle=True)
     s.describe()  # it waits there
     s.move()
@@ -58,7 +58,7 @@ def first_join_waits_at_a_move(s: Script) -> None:
 
 @case("FAILOVER-STABLE", "HEARTBEAT-STABLE", features=_MOVES)
 def rebalance_does_not_move(s: Script) -> None:
-    """The timer of a rebalance ends with the move: it removes nobody, there or after the return."""
+    """The coordinator moves in the join phase: its timer removes no member, then or later."""
     s.preparing("A1", "b")
     s.move()
     s.pause("rebalance")  # many cases wait for one move, so a short one may end before it
@@ -69,7 +69,7 @@ def rebalance_does_not_move(s: Script) -> None:
 
 @case("FAILOVER-STABLE", "HEARTBEAT-STABLE", features=_MOVES)
 def wait_for_syncs_does_not_move(s: Script) -> None:
-    """The wait for syncs ends with the move: who never sent one stays in the stored generation."""
+    """The coordinator moves in the sync phase: a missing sync removes no member."""
     s.preparing("A1", "b")
     s.join("A1", "b", wait=("A1", "b", "n"))
     s.move()
@@ -83,7 +83,7 @@ def wait_for_syncs_does_not_move(s: Script) -> None:
 
 @case("FAILOVER-STABLE", "HEARTBEAT-STABLE", features=_MOVES)
 def sessions_begin_anew_at_each_move(s: Script) -> None:
-    """At each move every member has a whole session timeout again, also where it has been."""
+    """The coordinator moves and comes back: each member's session restarts each time."""
     s.says("B1", session=Ms("three ticks"))
     s.stable("A1", "B1")
     s.pause("two ticks")
@@ -98,7 +98,7 @@ def sessions_begin_anew_at_each_move(s: Script) -> None:
 
 @case("FAILOVER-STABLE", "SESSION-EXPIRED", features=_MOVES)
 def sessions_end_after_a_return(s: Script) -> None:
-    """A static member that falls silent after the coordinator came back is removed."""
+    """The coordinator comes back, and a static member is silent: it is removed."""
     s.says("B1", session=Ms("short session"))
     s.stable("A1", "B1")
     s.move()
@@ -116,7 +116,7 @@ def sessions_end_after_a_return(s: Script) -> None:
     features=_MOVES,
 )
 def replacement_elsewhere_counts_after_a_return(s: Script) -> None:
-    """An instance that was replaced at the other broker stays so where its old holder was known."""
+    """An instance is replaced at another broker: its old id stays fenced after the return."""
     s.stable("A1", "B1")
     s.move()
     s.join("B2", wait=True)
@@ -127,7 +127,7 @@ def replacement_elsewhere_counts_after_a_return(s: Script) -> None:
 
 @case("FAILOVER-STABLE", "LEAVE-MEMBER", "HEARTBEAT-UNKNOWN-MEMBER", features=_MOVES)
 def member_that_left_elsewhere_is_gone(s: Script) -> None:
-    """A member that left at the other broker is unknown where it was a member before."""
+    """A member leaves at another broker: it is unknown after the return."""
     s.stable("A1", "b")
     s.move()
     s.leave("b")
@@ -139,7 +139,7 @@ def member_that_left_elsewhere_is_gone(s: Script) -> None:
 
 @case("FAILOVER-STABLE", "JOIN-UNKNOWN-MEMBER", features=_MOVES)
 def handed_out_id_is_gone_after_a_return(s: Script) -> None:
-    """An id that was handed out before the coordinator moved is unknown when it came back."""
+    """The coordinator moves and comes back: an earlier pending id is unknown."""
     s.stable("A1")
     s.join("n", member_id="", wait=True)
     s.move()
@@ -150,7 +150,7 @@ def handed_out_id_is_gone_after_a_return(s: Script) -> None:
 
 @case("FAILOVER-STABLE", "FETCH-ANYBODY", "COMMIT-STABLE", features=_MOVES)
 def offsets_of_the_other_broker_count(s: Script) -> None:
-    """An offset that was committed at the other broker replaces the one from before."""
+    """A member commits at another broker: that offset counts after the return."""
     s.stable("A1")
     s.commit("A1", offset=4)
     s.move()

@@ -22,7 +22,7 @@ def commit_by_hand(s: Script, offset: int = 1, **fields: Any) -> None:
 
 @case("COMMIT-TOPICS-UNKNOWN", features=("missing-topics",))
 def missing_topic(s: Script) -> None:
-    """A topic that doesn't exist is refused before the group is looked at: nobody is fenced."""
+    """A zombie commits to a topic that doesn't exist: the topic is checked before the group."""
     s.stable("A1")
     s.join("A2", wait=True)
     s.commit("A1", topic="missing-t")
@@ -31,7 +31,7 @@ def missing_topic(s: Script) -> None:
 
 @case("COMMIT-TOPICS-UNKNOWN", "HEARTBEAT-STABLE", features=("missing-topics",))
 def missing_topic_of_dynamic_members(s: Script) -> None:
-    """A topic that doesn't exist is refused before the member is looked at."""
+    """A dynamic member commits to a topic that doesn't exist: the topic is checked first."""
     s.stable("a")
     s.commit("a", topic="missing-t", at_most=6)
     s.commit("x", topic="missing-t", member_id=NOBODY, generation=1, at_most=6)
@@ -40,7 +40,7 @@ def missing_topic_of_dynamic_members(s: Script) -> None:
 
 @case("COMMIT-GROUP-ABSENT-GENERATION", "FETCH-ANYBODY")
 def generation_without_a_group(s: Script) -> None:
-    """A group that doesn't exist has no generation: a member of long ago can't commit."""
+    """A commit names a generation of a group that doesn't exist: ILLEGAL_GENERATION."""
     s.commit("a", member_id=NOBODY, generation=3, version=7)
     s.commit("A1", member_id=NOBODY, generation=0, version=7)
     s.fetch("a")
@@ -48,7 +48,7 @@ def generation_without_a_group(s: Script) -> None:
 
 @case("COMMIT-GROUP-ABSENT-GENERATION", "FETCH-ANYBODY")
 def generation_without_a_group_in_old_versions(s: Script) -> None:
-    """A group that doesn't exist has no generation, whether an id is named or not."""
+    """A commit below version 9 names a generation, and no group exists: ILLEGAL_GENERATION."""
     s.commit("a", member_id=NOBODY, generation=3, at_most=6)
     s.commit("a", member_id="", generation=0, at_most=6)
     s.fetch("a")
@@ -56,21 +56,21 @@ def generation_without_a_group_in_old_versions(s: Script) -> None:
 
 @case("COMMIT-GROUP-NOT-FOUND", apis=(("OffsetCommit", 9),))
 def group_that_is_not_found(s: Script) -> None:
-    """From version 9 on a member of long ago is told that its group is gone."""
+    """A commit of version 9 names a generation, and no group exists: GROUP_ID_NOT_FOUND."""
     s.commit("a", member_id=NOBODY, generation=3, version=9)
     s.commit("A1", member_id=NOBODY, generation=0, version=9)
 
 
 @case("COMMIT-GROUP-ABSENT", "FETCH-ANYBODY")
 def offsets_without_a_group(s: Script) -> None:
-    """Without a generation offsets are stored, though there is no group."""
+    """A commit names no generation, and no group exists: the offsets are stored."""
     commit_by_hand(s, 7)
     s.fetch("admin")
 
 
 @case("COMMIT-EMPTY-GROUP", "FETCH-ANYBODY")
 def offsets_of_an_empty_group(s: Script) -> None:
-    """While nobody is a member an administrator may set offsets."""
+    """An administrator commits to an Empty group: the offsets are stored."""
     s.stable("a")
     s.commit("a", offset=5)
     s.leave("a")
@@ -80,7 +80,7 @@ def offsets_of_an_empty_group(s: Script) -> None:
 
 @case("COMMIT-ANONYMOUS", "FETCH-ANYBODY")
 def nobody_commits_while_there_are_members(s: Script) -> None:
-    """While there are members nobody else may commit, whatever state the group is in."""
+    """A stranger commits to a group with members: it is unknown in each state."""
     s.stable("a", "B1")
     s.commit("a", offset=5)
     commit_by_hand(s, 1)
@@ -93,7 +93,7 @@ def nobody_commits_while_there_are_members(s: Script) -> None:
 
 @case("COMMIT-INSTANCE-UNMAPPED", "FETCH-ANYBODY")
 def instance_that_nobody_holds(s: Script) -> None:
-    """A member that speaks for an instance without a holder can't commit."""
+    """A member commits with an unmapped instance: it is unknown."""
     s.stable("a")
     s.commit("a", offset=4)
     s.commit("a", offset=5, instance="X")
@@ -103,7 +103,7 @@ def instance_that_nobody_holds(s: Script) -> None:
 
 @case("COMMIT-INSTANCE-FENCED", "FETCH-ANYBODY", "COMMIT-STABLE")
 def instance_of_another(s: Script) -> None:
-    """A wrong or unknown id with a held instance is fenced, whatever generation it names."""
+    """A wrong id commits with a mapped instance: it is fenced in any generation."""
     s.stable("A1", "b")
     s.commit("A1", offset=4)
     s.commit("b", offset=5, instance="A")
@@ -115,7 +115,7 @@ def instance_of_another(s: Script) -> None:
 
 @case("COMMIT-INSTANCE-FENCED", "FETCH-ANYBODY")
 def zombie_in_every_state(s: Script) -> None:
-    """A replaced process can't commit: stable, rebalancing, or before the sync; it may read."""
+    """A zombie commits in each state of the group: it is fenced; it may fetch offsets."""
     s.stable("A1", "B1")
     s.commit("B1", offset=4)
     s.join("B2", wait=True)
@@ -129,7 +129,7 @@ def zombie_in_every_state(s: Script) -> None:
 
 @case("COMMIT-UNKNOWN-MEMBER", "FETCH-ANYBODY")
 def unknown_members(s: Script) -> None:
-    """Unknown, empty and pending ids can't commit, whatever generation they name."""
+    """An unknown, empty or pending id commits: it is unknown in any generation."""
     s.stable("a")
     s.commit("a", offset=4)
     s.commit("a", offset=5, member_id=NOBODY)
@@ -143,7 +143,7 @@ def unknown_members(s: Script) -> None:
 
 @case("COMMIT-UNKNOWN-MEMBER", "FETCH-ANYBODY")
 def member_that_left(s: Script) -> None:
-    """Who left can't commit any more, not even to the group that is Empty since."""
+    """A member that left commits: it is unknown, in an Empty group, too."""
     s.stable("a")
     s.commit("a", offset=4)
     s.leave("a")
@@ -153,7 +153,7 @@ def member_that_left(s: Script) -> None:
 
 @case("COMMIT-ILLEGAL-GENERATION", "FETCH-ANYBODY")
 def wrong_generation(s: Script) -> None:
-    """A member of another generation can't commit, nor can one that names none."""
+    """A member commits with another generation or none: it is refused."""
     s.stable("a", "B1")
     s.commit("a", offset=4)
     s.commit("a", offset=5, generation=GenerationOf("a", plus=-1))
@@ -166,7 +166,7 @@ def wrong_generation(s: Script) -> None:
 
 @case("COMMIT-COMPLETING", "FETCH-ANYBODY")
 def between_join_and_sync(s: Script) -> None:
-    """Between join and sync nobody can commit: the partitions are not given yet."""
+    """A member commits in the sync phase: the answer is REBALANCE_IN_PROGRESS."""
     s.completing("a", "B1")
     s.commit("a", offset=5)
     s.commit("B1", offset=6)
@@ -181,7 +181,7 @@ def between_join_and_sync(s: Script) -> None:
     "COMMIT-INSTANCE-UNMAPPED",
 )
 def errors_between_join_and_sync(s: Script) -> None:
-    """Between join and sync a wrong id or generation is told so, and nothing else (KAFKA-8487)."""
+    """A commit with a wrong id or generation in the sync phase gets that error (KAFKA-8487)."""
     s.completing("a", "B1")
     s.commit("a", member_id=NOBODY)
     s.commit("a", generation=GenerationOf("a", plus=1))
@@ -192,7 +192,7 @@ def errors_between_join_and_sync(s: Script) -> None:
 
 @case("COMMIT-PREPARING", "FETCH-ANYBODY")
 def before_partitions_are_given_away(s: Script) -> None:
-    """While a rebalance is prepared members may save their progress."""
+    """A member commits in the join phase: the offsets are stored."""
     s.preparing("a", "B1")
     s.pause()
     s.commit("a", offset=5)
@@ -203,7 +203,7 @@ def before_partitions_are_given_away(s: Script) -> None:
 
 @case("COMMIT-STABLE", "FETCH-ANYBODY")
 def in_a_stable_group(s: Script) -> None:
-    """Members commit in a stable group; the last offset counts, and anybody may read it."""
+    """Members commit in a stable group: the last offset counts, and any client can fetch it."""
     s.stable("a", "B1")
     s.commit("a", offset=5)
     s.commit("B1", offset=6)
@@ -213,7 +213,7 @@ def in_a_stable_group(s: Script) -> None:
 
 @case("COMMIT-STABLE", "FETCH-ANYBODY")
 def static_member_without_its_instance(s: Script) -> None:
-    """A static member may commit by its id alone."""
+    """A static member commits with its member id alone: the offsets are stored."""
     s.stable("A1", "B1")
     s.commit("B1", offset=6, instance=None)
     s.fetch("A1")
@@ -221,7 +221,7 @@ def static_member_without_its_instance(s: Script) -> None:
 
 @case("COMMIT-STABLE", "FETCH-ANYBODY", apis=(("OffsetCommit", 6),))
 def legacy_commits(s: Script) -> None:
-    """Up to version 6 a commit has no instance; the id decides alone."""
+    """A member commits in version 6 or below: its member id alone is checked."""
     s.stable("a")
     s.commit("a", offset=5, version=6)
     s.commit("a", offset=6, version=6, generation=GenerationOf("a", plus=1))
@@ -230,7 +230,7 @@ def legacy_commits(s: Script) -> None:
 
 @case("COMMIT-STABLE", "FETCH-ANYBODY")
 def offsets_pass_to_the_next_process(s: Script) -> None:
-    """What a static member committed is there for the process that replaces it."""
+    """A static member commits and is replaced: the new process fetches the offsets."""
     s.stable("A1", "B1")
     s.commit("B1", offset=6)
     s.join("B2", wait=True)
@@ -241,7 +241,7 @@ def offsets_pass_to_the_next_process(s: Script) -> None:
 
 @case("FETCH-ANYBODY")
 def nothing_stored(s: Script) -> None:
-    """Where nothing is stored the offset is -1, in a group that exists and in one that doesn't."""
+    """A client fetches an offset that was never stored: it is -1, with or without a group."""
     s.fetch("admin")
     s.stable("A1")
     s.fetch("admin")
@@ -249,7 +249,7 @@ def nothing_stored(s: Script) -> None:
 
 @case("FETCH-ANYBODY", "COMMIT-STABLE", apis=(("OffsetFetch", 8),))
 def groups_in_one_fetch(s: Script) -> None:
-    """From version 8 on a fetch names its groups."""
+    """A client fetches offsets of several groups in version 8: each group is answered."""
     s.stable("A1")
     s.commit("A1", offset=5)
     s.fetch("admin", version=8)
@@ -266,7 +266,7 @@ topics has to be one that may remove unused groups.
 
 @case("TOPICS-DELETED", "FETCH-ANYBODY", "HEARTBEAT-STABLE", features=_DELETES, config=_CLEANER)
 def offsets_of_a_stable_group_go(s: Script) -> None:
-    """The offsets of a deleted topic are gone, those of another stay, and so does the group."""
+    """A topic is deleted: its offsets are removed; other offsets and the group stay."""
     s.stable("A1", "b")
     s.commit("A1", topic="own", offset=5)
     s.commit("A1", offset=6)
@@ -280,7 +280,7 @@ def offsets_of_a_stable_group_go(s: Script) -> None:
 
 @case("TOPICS-DELETED", "FETCH-ANYBODY", features=_DELETES, config=_CLEANER)
 def only_offsets_of_an_empty_group_go(s: Script) -> None:
-    """With its last offsets a group that everybody left is gone, or it is left to be cleaned."""
+    """A topic with the last offsets of an Empty group is deleted: the group can be removed."""
     s.stable("a")
     s.commit("a", topic="own", offset=5)
     s.leave("a")
@@ -293,7 +293,7 @@ def only_offsets_of_an_empty_group_go(s: Script) -> None:
 
 @case("TOPICS-DELETED", "FETCH-ANYBODY", features=_DELETES, config=_CLEANER)
 def only_offsets_of_no_members_go(s: Script) -> None:
-    """Offsets that an administrator set are gone with their topic."""
+    """A topic is deleted whose offsets an administrator set: its offsets are removed."""
     commit_by_hand(s, 5, topic="own")
     s.delete_topics("own")
     s.pause()
@@ -303,7 +303,7 @@ def only_offsets_of_no_members_go(s: Script) -> None:
 
 @case("TOPICS-DELETED", "FETCH-ANYBODY", "DESCRIBE-UNSTABLE", features=_DELETES, config=_CLEANER)
 def offsets_of_another_topic_keep_an_empty_group(s: Script) -> None:
-    """A group that everybody left is kept by the offsets of another topic, with its generation."""
+    """A topic of an Empty group is deleted: offsets of another topic keep group and generation."""
     s.stable("a")
     s.commit("a", topic="own", offset=5)
     s.commit("a", offset=6)
@@ -324,7 +324,7 @@ def offsets_of_another_topic_keep_an_empty_group(s: Script) -> None:
     config=_CLEANER,
 )
 def commit_to_a_deleted_topic(s: Script) -> None:
-    """A commit to a deleted topic is refused, whoever sends it; others are stored as before."""
+    """A client commits to a deleted topic: that row is refused, and other rows are stored."""
     s.stable("A1")
     s.commit("A1", topic="own", offset=5)
     s.join("A2", wait=True)
@@ -345,7 +345,7 @@ def commit_to_a_deleted_topic(s: Script) -> None:
     config=_CLEANER,
 )
 def topic_is_deleted_during_a_rebalance(s: Script) -> None:
-    """A rebalance goes on while offsets are removed: joins wait, and are answered as ever."""
+    """A topic is deleted in the join phase: its offsets are removed, and the rebalance goes on."""
     s.preparing("A1", "b")
     s.commit("A1", topic="own", offset=5)
     s.delete_topics("own")
@@ -358,7 +358,7 @@ def topic_is_deleted_during_a_rebalance(s: Script) -> None:
 
 @case("TOPICS-DELETED", "FAILOVER-STABLE", features=(*_DELETES, "restart"), config=_CLEANER)
 def removed_offsets_stay_away(s: Script) -> None:
-    """Offsets that were removed with their topic are not there after a failover, others are."""
+    """A topic is deleted before a failover: its offsets stay removed, and others are kept."""
     s.stable("A1")
     s.commit("A1", topic="own", offset=5)
     s.commit("A1", offset=6)
@@ -382,21 +382,21 @@ OWN_TOPIC = ("delete-topics",)
 
 @case("OFFSET-DELETE-ABSENT", apis=_OFFSET_DELETE, features=("missing-topics",))
 def no_group_to_delete_offsets_of(s: Script) -> None:
-    """A group that doesn't exist is not found, whether the topic exists or not."""
+    """OffsetDelete names a group that doesn't exist: GROUP_ID_NOT_FOUND, whatever the topic."""
     s.delete_offsets("t")
     s.delete_offsets("missing-t")
 
 
 @case("OFFSET-DELETE-GROUP-ID-INVALID", apis=_OFFSET_DELETE, features=("missing-topics",))
 def offsets_of_the_group_of_no_name(s: Script) -> None:
-    """The group of no name has no offsets to delete, whether the topic exists or not."""
+    """OffsetDelete has the group id "": it is refused, whatever the topic."""
     s.delete_offsets("t", group="")
     s.delete_offsets("missing-t", group="")
 
 
 @case("OFFSET-DELETE-EMPTY", "FETCH-ANYBODY", apis=_OFFSET_DELETE)
 def one_offset_of_two(s: Script) -> None:
-    """Without members the offset that is named goes, and the other stays."""
+    """OffsetDelete names one of two offsets of an Empty group: that one is deleted."""
     commit_by_hand(s, 7, metadata=("", ""))
     s.delete_offsets("t")
     s.fetch("admin", partitions=(0, 1))
@@ -404,7 +404,7 @@ def one_offset_of_two(s: Script) -> None:
 
 @case("OFFSET-DELETE-LAST", "FETCH-ANYBODY", apis=_OFFSET_DELETE)
 def last_offset_of_no_members(s: Script) -> None:
-    """With its last offset the group is gone, or it is left to be cleaned up."""
+    """OffsetDelete names the last offset of an Empty group: the group can be removed."""
     commit_by_hand(s, 7)
     s.delete_offsets("t")
     s.fetch("admin")
@@ -418,7 +418,7 @@ def last_offset_of_no_members(s: Script) -> None:
     apis=(*_OFFSET_DELETE, ("LeaveGroup", 3)),
 )
 def last_offset_after_a_leave(s: Script) -> None:
-    """An offset can be deleted once its static member has left; a restart finds none then."""
+    """A static member leaves, and its offset is deleted: a restart fetches no offset."""
     s.stable("A1")
     s.commit("A1", offset=5)
     s.leave("A1")
@@ -436,7 +436,7 @@ def last_offset_after_a_leave(s: Script) -> None:
     features=("missing-topics",),
 )
 def missing_topic_beside_another(s: Script) -> None:
-    """A topic that doesn't exist is refused, and the offset of the other one goes."""
+    """OffsetDelete names a missing topic and another: one is refused, the other is deleted."""
     commit_by_hand(s, 7, metadata=("", ""))
     s.delete_offsets("missing-t", "t")
     s.delete_offsets("missing-t", "t", partitions=(1,))
@@ -450,7 +450,7 @@ def missing_topic_beside_another(s: Script) -> None:
     features=("missing-topics",),
 )
 def missing_topic_of_members(s: Script) -> None:
-    """A topic that doesn't exist is refused before the subscription is looked at."""
+    """OffsetDelete names a missing topic: the topic is checked before the subscription."""
     s.completing("a", protocols=_MISSING)
     s.delete_offsets("missing-t")
     s.synced("a")
@@ -463,7 +463,7 @@ def missing_topic_of_members(s: Script) -> None:
 
 @case("OFFSET-DELETE-UNSUBSCRIBED", "COMMIT-STABLE", "FETCH-ANYBODY", apis=_OFFSET_DELETE)
 def topic_that_no_member_reads(s: Script) -> None:
-    """The members read another topic, so an offset of an earlier subscription goes."""
+    """OffsetDelete names a topic that no member subscribes to any more: the offset is deleted."""
     s.stable("a", protocols=OTHER)
     s.commit("a", offset=5)
     s.delete_offsets("t")
@@ -473,7 +473,7 @@ def topic_that_no_member_reads(s: Script) -> None:
 
 @case("OFFSET-DELETE-UNSUBSCRIBED", apis=_OFFSET_DELETE)
 def members_that_read_another_topic_in_each_state(s: Script) -> None:
-    """Nobody reads the topic: its offset goes, also while the group rebalances."""
+    """OffsetDelete names a topic that no member subscribes to: it is deleted in each state."""
     s.completing("a", protocols=OTHER)
     s.delete_offsets("t")
     s.synced("a")
@@ -485,7 +485,7 @@ def members_that_read_another_topic_in_each_state(s: Script) -> None:
 
 @case("OFFSET-DELETE-TYPE", apis=_OFFSET_DELETE, features=("missing-topics",))
 def members_that_are_no_consumers(s: Script) -> None:
-    """Nobody knows what members of another protocol type read, so no offset goes."""
+    """OffsetDelete names a group of another protocol type: no offset is deleted."""
     s.completing("a", protocol_type="connect")
     s.delete_offsets("t")
     s.delete_offsets("missing-t")
@@ -496,7 +496,7 @@ def members_that_are_no_consumers(s: Script) -> None:
 
 @case("OFFSET-DELETE-TYPE", "HEARTBEAT-STABLE", apis=(*_OFFSET_DELETE, ("SyncGroup", 5)))
 def stable_group_of_no_consumers(s: Script) -> None:
-    """No offset goes of a stable group of another protocol type, and its members go on."""
+    """OffsetDelete names a stable group of another protocol type: nothing changes."""
     s.completing("A1", protocol_type="connect")
     s.sync("A1", protocol_type="connect", wait=True)
     s.delete_offsets("t")
@@ -511,7 +511,7 @@ def stable_group_of_no_consumers(s: Script) -> None:
     features=OWN_TOPIC,
 )
 def topic_that_a_member_reads(s: Script) -> None:
-    """An offset of a topic that a member reads stays, in each state."""
+    """OffsetDelete names a topic that a member subscribes to: the offset stays in each state."""
     s.completing("a", protocols=OWN)
     s.delete_offsets("own")
     s.synced("a")
@@ -531,7 +531,7 @@ def topic_that_a_member_reads(s: Script) -> None:
     features=OWN_TOPIC,
 )
 def topic_that_an_absent_static_member_reads(s: Script) -> None:
-    """An absent static member still reads its topic: it finds its offset when it is back."""
+    """OffsetDelete names the topic of an absent static member: its restart finds the offset."""
     s.stable("A1", protocols=OWN)
     s.commit("A1", topic="own", offset=5)
     s.disconnect("A1")
@@ -549,7 +549,7 @@ def topic_that_an_absent_static_member_reads(s: Script) -> None:
     features=OWN_TOPIC,
 )
 def topic_of_a_static_member_whose_session_ended(s: Script) -> None:
-    """An absent static member that expired reads no topic any more."""
+    """OffsetDelete names the topic of an expired static member: the offset is deleted."""
     s.says("A1", session=Ms("short session"))
     s.stable("A1", protocols=OWN)
     s.commit("A1", topic="own", offset=5)
@@ -567,7 +567,7 @@ def topic_of_a_static_member_whose_session_ended(s: Script) -> None:
     features=OWN_TOPIC,
 )
 def topic_of_a_static_member_that_reads_another_now(s: Script) -> None:
-    """A restart is no new generation, so the group still reads what its generation read."""
+    """A restart subscribes to another topic: the topics of the generation stay protected."""
     s.stable("A1", protocols=OWN)
     s.commit("A1", topic="own", offset=5)
     s.join("A2", protocols=OTHER, wait=True)
@@ -582,7 +582,7 @@ def topic_of_a_static_member_that_reads_another_now(s: Script) -> None:
     features=(*OWN_TOPIC, "restart"),
 )
 def topic_of_a_static_member_after_a_failover(s: Script) -> None:
-    """The next coordinator knows from the stored members what they read."""
+    """OffsetDelete comes after a failover: stored subscriptions still protect their topics."""
     s.stable("A1", protocols=OWN)
     s.commit("A1", topic="own", offset=5)
     s.restart()
@@ -598,7 +598,7 @@ def topic_of_a_static_member_after_a_failover(s: Script) -> None:
     features=OWN_TOPIC,
 )
 def subscriptions_while_a_rebalance_is_prepared(s: Script) -> None:
-    """While members join, what the last generation read counts, and not what a newcomer reads."""
+    """OffsetDelete comes in the join phase: the topics of the last generation are protected."""
     s.stable("A1", protocols=OTHER)
     s.enter("B1", protocols=OWN)
     s.settle()
@@ -616,7 +616,7 @@ def subscriptions_while_a_rebalance_is_prepared(s: Script) -> None:
     features=("restart",),
 )
 def deleted_offset_stays_away(s: Script) -> None:
-    """An offset that was deleted is not loaded by the next coordinator."""
+    """An offset is deleted before a failover: the new coordinator doesn't load it."""
     commit_by_hand(s, 7, metadata=("", ""))
     s.delete_offsets("t")
     s.restart()

@@ -13,7 +13,7 @@ case = CASES.case
 
 @case("JOIN-STATIC-EMPTY-PREPARING", "JOIN-PHASE-WAIT")
 def duplicate_while_the_first_waits(s: Script) -> None:
-    """KAFKA-8500: a duplicate during a rebalance replaced nobody, and both processes lived."""
+    """A second process joins while the first is parked: the first is fenced (KAFKA-8500)."""
     s.stable("x")
     s.join("A1", settle=True)
     s.join("A2")
@@ -25,7 +25,7 @@ def duplicate_while_the_first_waits(s: Script) -> None:
 
 @case("JOIN-STATIC-EMPTY-STABLE", "HEARTBEAT-INSTANCE-FENCED", "HEARTBEAT-STABLE")
 def two_restarts_without_a_change_of_state(s: Script) -> None:
-    """KAFKA-8715: two restarts within one stable phase got the same id, so nobody was fenced."""
+    """A member restarts twice in a stable group: each restart gets a new id (KAFKA-8715)."""
     s.stable("A1", "B1")
     s.join("B2", "B3", wait=True)
     s.beat("B1", "B2", "B3")
@@ -34,7 +34,7 @@ def two_restarts_without_a_change_of_state(s: Script) -> None:
 
 @case("COMMIT-UNKNOWN-MEMBER", "COMMIT-ILLEGAL-GENERATION", "COMMIT-COMPLETING")
 def commit_errors_hidden_by_a_rebalance(s: Script) -> None:
-    """KAFKA-8487: between join and sync REBALANCE_IN_PROGRESS hid a commit's own error."""
+    """A wrong commit comes in the sync phase: its own error is answered (KAFKA-8487)."""
     s.completing("A1", "b")
     s.commit("A1", member_id=NOBODY, instance=None)
     s.commit("b", generation=GenerationOf("b", plus=-1))
@@ -43,7 +43,7 @@ def commit_errors_hidden_by_a_rebalance(s: Script) -> None:
 
 @case("SESSION-EXPIRED", "HEARTBEAT-PREPARING", "HEARTBEAT-INSTANCE-UNMAPPED")
 def silent_at_once(s: Script) -> None:
-    """KAFKA-9752: the first session timer was lost; who fell silent at once stayed for ever."""
+    """A new member is silent from the start: its session expires (KAFKA-9752)."""
     s.says("N1", session=Ms("short session"))
     s.stable("a")
     s.join("N1", settle=True)
@@ -54,7 +54,7 @@ def silent_at_once(s: Script) -> None:
 
 @case("JOIN-STATIC-EMPTY-COMPLETING", "SYNC-PREPARING", "SYNC-COMPLETING-FOLLOWER")
 def restart_before_the_leader_assigns(s: Script) -> None:
-    """KAFKA-9801: a restart between join and sync got an empty assignment, made for its old id."""
+    """A member restarts in the sync phase: it gets its assignment under its new id (KAFKA-9801)."""
     s.completing("a", "B1")
     s.join("B2")
     s.pause()
@@ -67,7 +67,7 @@ def restart_before_the_leader_assigns(s: Script) -> None:
 
 @case("FAILOVER-STABLE", "HEARTBEAT-INSTANCE-FENCED", "HEARTBEAT-STABLE", features=("restart",))
 def restart_that_was_not_stored(s: Script) -> None:
-    """KAFKA-10284: a restart was not stored; after a failover the old process was the valid one."""
+    """A member restarts before a failover: the new process stays the holder (KAFKA-10284)."""
     s.stable("A1", "B1")
     s.join("A2", wait=True)
     s.restart()
@@ -79,7 +79,7 @@ def restart_that_was_not_stored(s: Script) -> None:
 
 @case("SYNC-PHASE-EXPIRED", "JOIN-PHASE-ALL-JOINED")
 def leader_that_heartbeats_for_ever(s: Script) -> None:
-    """KAFKA-12890: a leader that heartbeats and never assigns kept its group waiting for ever."""
+    """A leader sends heartbeats and never syncs: the group doesn't wait for ever (KAFKA-12890)."""
     s.says("A1", "b", rebalance=Ms("short rebalance"))
     s.completing("A1", "b")
     s.sync("b")
@@ -98,7 +98,7 @@ def leader_that_heartbeats_for_ever(s: Script) -> None:
     apis=(("LeaveGroup", 3),),
 )
 def known_member_with_an_unmapped_instance(s: Script) -> None:
-    """Kafka's PR 9958: a known id with an instance that nobody holds was accepted."""
+    """A member sends an unmapped instance with its own id: it is unknown (PR 9958)."""
     s.stable("a")
     s.beat("a", instance="X")
     s.sync("a", instance="X", wait=True)
@@ -108,7 +108,7 @@ def known_member_with_an_unmapped_instance(s: Script) -> None:
 
 @case("JOIN-STATIC-EMPTY-STABLE", "SYNC-STABLE", apis=(("JoinGroup", 9),))
 def restarted_leader_knows_that_it_leads(s: Script) -> None:
-    """KAFKA-13435: a leader that restarted was told of a leader that was gone; nobody led."""
+    """A leader restarts in a stable group: it knows that it leads (KAFKA-13435)."""
     s.stable("A1", "b")
     s.join("A2", version=9, wait=True)
     s.sync("A2", wait=True)
@@ -118,7 +118,7 @@ def restarted_leader_knows_that_it_leads(s: Script) -> None:
 
 @case("LEAVE-MEMBER", "JOIN-PHASE-ALL-JOINED", "SYNC-COMPLETING-LEADER", apis=(("LeaveGroup", 3),))
 def exactly_one_survivor_leads(s: Script) -> None:
-    """In kfake, 2026, after the leader left every survivor was told that it leads."""
+    """The leader leaves: exactly one of the others leads (kfake, 2026)."""
     s.stable("a", "b", "c", "D1")
     s.leave("a")
     s.join("b", "c", "D1", wait=("b", "c", "D1"))
@@ -128,7 +128,7 @@ def exactly_one_survivor_leads(s: Script) -> None:
 
 @case("LEAVE-MEMBER-INSTANCE-FENCED", "HEARTBEAT-STABLE", apis=(("LeaveGroup", 3),))
 def wrong_id_removed_the_holder(s: Script) -> None:
-    """In kfake, 2026, a leave with somebody else's id and a held instance evicted its holder."""
+    """A leave names a mapped instance and another's id: its holder stays (kfake, 2026)."""
     s.stable("a", "B1")
     s.leave("a", (IdOf("a"), "B"))
     s.beat("B1", "a")
@@ -136,7 +136,7 @@ def wrong_id_removed_the_holder(s: Script) -> None:
 
 @case("JOIN-STATIC-EMPTY-NEW", "JOIN-STATIC-EMPTY-STABLE", "HEARTBEAT-INSTANCE-FENCED")
 def two_members_of_one_instance(s: Script) -> None:
-    """In the mock of librdkafka, 2026, two processes of one instance were two members."""
+    """Two processes of one instance join: there is one member (librdkafka's mock, 2026)."""
     s.stable("A1")
     s.join("A2", wait=True)
     s.beat("A1", "A2")
@@ -145,7 +145,7 @@ def two_members_of_one_instance(s: Script) -> None:
 
 @case("JOIN-STATIC-EMPTY-STABLE", "JOIN-INSTANCE-FENCED", "SYNC-INSTANCE-FENCED")
 def instance_keeps_its_id(s: Script) -> None:
-    """In tansu and nisshi, 2026, every process of an instance got the same id."""
+    """A member restarts: the new process gets a new id (tansu and nisshi, 2026)."""
     s.stable("A1")
     s.join("A2", "A1", wait=True)
     s.sync("A1", wait=True)
@@ -154,7 +154,7 @@ def instance_keeps_its_id(s: Script) -> None:
 
 @case("SESSION-EXPIRED", "HEARTBEAT-INSTANCE-UNMAPPED", "HEARTBEAT-PREPARING")
 def static_member_that_never_expires(s: Script) -> None:
-    """In crabka, 2026, a static member stayed for ever, even when its session had ended."""
+    """The session of a static member expires: the member is removed (crabka, 2026)."""
     s.says("B1", session=Ms("short session"))
     s.stable("a", "B1")
     s.outlast("short session", beating=("a",))
@@ -163,7 +163,7 @@ def static_member_that_never_expires(s: Script) -> None:
 
 @case("LEAVE-MEMBER-BY-INSTANCE", "JOIN-STATIC-EMPTY-NEW", apis=(("LeaveGroup", 3),))
 def evicted_instance_is_forgotten(s: Script) -> None:
-    """In seaweedfs, 2026, the map kept an evicted member, so its instance could not come back."""
+    """A removed instance joins again: it becomes a member (seaweedfs, 2026)."""
     s.stable("a", "B1")
     s.leave("admin", ("", "B"))
     s.leave("admin", ("", "B"))
@@ -177,7 +177,7 @@ def evicted_instance_is_forgotten(s: Script) -> None:
 
 @case("JOIN-STATIC-EMPTY-STABLE", "SESSION-EXPIRED", level=Level.SHOULD)
 def timeouts_of_a_restart(s: Script) -> None:
-    """In Redpanda, 2024, a restart took over the new protocols, but not the new timeouts."""
+    """A restart has other timeouts: the new timeouts count (Redpanda, 2024)."""
     s.stable("A1", "B1")
     s.join("B2", session=Ms("short session"), wait=True)
     s.outlast("short session", beating=("A1",))
@@ -186,7 +186,7 @@ def timeouts_of_a_restart(s: Script) -> None:
 
 @case("JOIN-LEADER-STABLE", "JOIN-PHASE-ALL-JOINED")
 def leader_that_knows_no_instances(s: Script) -> None:
-    """KAFKA-14422: a leader below version 5 got no answer once the group had a static member."""
+    """A leader below version 5 rejoins with a static member: it is answered (KAFKA-14422)."""
     s.says("a", at_most=3)
     s.stable("a", "B1")
     s.join("a", settle=True)

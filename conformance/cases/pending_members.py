@@ -14,7 +14,7 @@ SHORT = Ms("short session")
 
 @case("JOIN-PHASE-WAIT", "JOIN-PENDING", "HEARTBEAT-UNKNOWN-MEMBER")
 def last_member_leaves_a_pending_id(s: Script) -> None:
-    """A group that its last member left waits for an id that is pending."""
+    """The last member leaves while an id is pending: the group waits for the id."""
     s.stable("a")
     s.join("m", member_id="", wait=True)
     s.leave("a")
@@ -25,7 +25,7 @@ def last_member_leaves_a_pending_id(s: Script) -> None:
 
 @case("SESSION-PENDING", "JOIN-UNKNOWN-MEMBER")
 def last_member_leaves_an_id_that_expires(s: Script) -> None:
-    """When that id expires the group is Empty, and can be joined."""
+    """The last pending id that a group without members waits for expires: it becomes Empty."""
     s.stable("a")
     s.join("m", member_id="", session=SHORT, wait=True)
     s.leave("a")
@@ -37,7 +37,7 @@ def last_member_leaves_an_id_that_expires(s: Script) -> None:
 
 @case("SESSION-PENDING", "JOIN-UNKNOWN-MEMBER")
 def pending_id_of_an_empty_group_expires(s: Script) -> None:
-    """An Empty group forgets an id that is not used in time."""
+    """A pending id of an Empty group expires: the id is unknown."""
     s.stable("a")
     s.leave("a")
     s.join("m", member_id="", session=SHORT, wait=True)
@@ -47,7 +47,7 @@ def pending_id_of_an_empty_group_expires(s: Script) -> None:
 
 @case("SESSION-PENDING", "JOIN-UNKNOWN-MEMBER", "HEARTBEAT-COMPLETING")
 def pending_id_expires_between_join_and_sync(s: Script) -> None:
-    """An id that expires between join and sync disturbs nobody."""
+    """A pending id expires in the sync phase: no member is affected."""
     s.completing("a", "b", rebalance=Ms("rebalance"))
     s.join("m", member_id="", session=SHORT, wait=True)
     s.outlast("short session", beating=("a", "b"))
@@ -58,7 +58,7 @@ def pending_id_expires_between_join_and_sync(s: Script) -> None:
 
 @case("JOIN-DYNAMIC-EMPTY-LEGACY", "JOIN-PHASE-ALL-JOINED")
 def legacy_member_joins_between_join_and_sync(s: Script) -> None:
-    """A member that is added at once starts a rebalance between join and sync; syncs are told."""
+    """A legacy process joins in the sync phase: a rebalance starts."""
     s.completing("a", "b")
     s.sync("b", settle=True)
     s.join("n", member_id="", at_most=3)
@@ -68,7 +68,7 @@ def legacy_member_joins_between_join_and_sync(s: Script) -> None:
 
 @case("JOIN-PHASE-DELAY-OVER", "JOIN-PENDING", delayed=True)
 def delay_ends_without_a_pending_id(s: Script) -> None:
-    """The initial delay waits for no id that is pending; whoever has it joins the next time."""
+    """The initial delay ends while an id is pending: the id joins the next generation."""
     s.join("A1", settle=True)
     s.join("m", member_id="", wait=True)
     s.wait("A1")
@@ -79,7 +79,7 @@ def delay_ends_without_a_pending_id(s: Script) -> None:
 
 @case("JOIN-PHASE-DELAY-EXTENDED", "JOIN-PHASE-DELAY-OVER", delayed=True)
 def pending_id_extends_no_delay(s: Script) -> None:
-    """A new member extends the delay, an id that is handed out meanwhile doesn't."""
+    """A new member and a pending id come in the initial delay: only the member extends it."""
     s.join("A1", settle=True)
     s.join("B1", settle=True)
     s.join("m", member_id="", wait=True)
@@ -90,7 +90,7 @@ def pending_id_extends_no_delay(s: Script) -> None:
 
 @case("JOIN-PHASE-NOBODY-JOINED", "JOIN-PENDING", delayed=True)
 def everybody_leaves_a_pending_id_during_the_delay(s: Script) -> None:
-    """If all leave during the initial delay an id that is pending is still good."""
+    """All members leave in the initial delay while an id is pending: the id can still join."""
     s.join("a", member_id="", wait=True)
     s.join("m", member_id="", wait=True)
     s.join("a", settle=True)
@@ -112,7 +112,7 @@ def _let_newcomers_leave(s: Script) -> None:
 
 @case("JOIN-PHASE-DELAY-EXTENDED", "JOIN-PHASE-NOBODY-JOINED", delayed=True)
 def newcomers_leave_during_the_delay(s: Script) -> None:
-    """The delay that a newcomer extended goes on when all have left."""
+    """New members extended the initial delay and leave: the delay goes on."""
     _let_newcomers_leave(s)
     s.pause("delay")
     s.pause("delay")
@@ -121,7 +121,7 @@ def newcomers_leave_during_the_delay(s: Script) -> None:
 
 @case("JOIN-PHASE-DELAY-EXTENDED", "JOIN-PHASE-NOBODY-JOINED", delayed=True)
 def newcomers_leave_a_pending_id_during_the_delay(s: Script) -> None:
-    """So it does where an id is pending."""
+    """New members extended the initial delay and leave a pending id: the delay goes on."""
     s.join("m", member_id="", wait=True)
     _let_newcomers_leave(s)
     s.pause("delay")

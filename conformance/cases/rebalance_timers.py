@@ -14,7 +14,7 @@ SHORT = Ms("short rebalance")
 
 @case("JOIN-PHASE-EXPIRED", "JOIN-UNKNOWN-MEMBER")
 def absent_member(s: Script) -> None:
-    """A dynamic member that doesn't rejoin within the rebalance timeout is removed."""
+    """A dynamic member doesn't rejoin within the rebalance timeout: it is removed."""
     s.says("a", "b", "n", rebalance=SHORT)
     s.preparing("a", "b")
     s.join("a", wait=("a", "n"))
@@ -24,7 +24,7 @@ def absent_member(s: Script) -> None:
 
 @case("JOIN-PHASE-EXPIRED", "HEARTBEAT-ILLEGAL-GENERATION", "JOIN-MEMBER-COMPLETING-SAME")
 def absent_static_member(s: Script) -> None:
-    """A static member that doesn't rejoin is kept, with what it offered: it may come back."""
+    """A static member doesn't rejoin within the rebalance timeout: it stays, with its protocols."""
     s.says("a", "B1", "n", rebalance=SHORT)
     s.preparing("a", "B1")
     s.join("a", wait=("a", "n"))
@@ -35,7 +35,7 @@ def absent_static_member(s: Script) -> None:
 
 @case("JOIN-PHASE-EXPIRED", "SESSION-EXPIRED")
 def absent_static_member_until_its_session_ends(s: Script) -> None:
-    """A static member that is kept over a rebalance is removed when its session ends."""
+    """A static member was absent from a rebalance: it is removed when its session expires."""
     s.says("a", "B1", "n", rebalance=SHORT)
     s.says("B1", session=Ms("short session"), rebalance=SHORT)
     s.preparing("a", "B1")
@@ -48,7 +48,7 @@ def absent_static_member_until_its_session_ends(s: Script) -> None:
 
 @case("JOIN-PHASE-EXPIRED", "JOIN-STATIC-EMPTY-COMPLETING")
 def absent_static_member_restarts(s: Script) -> None:
-    """An instance that was absent from a rebalance is replaced by its next process as ever."""
+    """A static member was absent from a rebalance: its restart replaces it as usual."""
     s.says("a", "B1", "B2", "n", rebalance=SHORT)
     s.preparing("a", "B1")
     s.join("a", wait=("a", "n"))
@@ -59,7 +59,7 @@ def absent_static_member_restarts(s: Script) -> None:
 
 @case("JOIN-PHASE-EXPIRED", "SYNC-COMPLETING-LEADER")
 def absent_leader(s: Script) -> None:
-    """A static leader that is absent keeps its place; somebody who is there leads."""
+    """A static leader doesn't rejoin: it stays a member, and a member that rejoined leads."""
     s.says("A1", "b", "n", rebalance=SHORT)
     s.preparing("A1", "b")
     s.join("b", wait=("b", "n"))
@@ -70,7 +70,7 @@ def absent_leader(s: Script) -> None:
 
 @case("JOIN-PHASE-POSTPONED", "JOIN-PHASE-ALL-JOINED")
 def only_absent_static_members(s: Script) -> None:
-    """If nobody rejoined and static members remain the wait goes on, in the same generation."""
+    """Only absent static members are left: the wait goes on in the same generation."""
     s.says("A1", "B1", "c", rebalance=SHORT)
     s.stable("A1", "B1", "c")
     s.leave("c")
@@ -81,7 +81,7 @@ def only_absent_static_members(s: Script) -> None:
 
 @case("JOIN-PHASE-POSTPONED", "JOIN-PHASE-EXPIRED")
 def postponed_rebalance_is_not_forgotten(s: Script) -> None:
-    """A postponed wait ends a rebalance timeout later with whoever is there by then."""
+    """The wait is postponed: it ends one rebalance timeout later with the members that joined."""
     s.says("A1", "B1", "c", rebalance=SHORT)
     s.stable("A1", "B1", "c")
     s.leave("c")
@@ -93,7 +93,7 @@ def postponed_rebalance_is_not_forgotten(s: Script) -> None:
 
 @case("JOIN-PHASE-POSTPONED", "JOIN-UNKNOWN-MEMBER")
 def postponed_rebalance_keeps_no_dynamic_member(s: Script) -> None:
-    """When a wait is postponed absent dynamic members are removed all the same."""
+    """The wait is postponed: absent dynamic members are removed."""
     s.says("A1", "b", "c", rebalance=SHORT)
     s.stable("A1", "b", "c")
     s.leave("c")
@@ -104,7 +104,7 @@ def postponed_rebalance_keeps_no_dynamic_member(s: Script) -> None:
 
 @case("JOIN-PHASE-NOBODY-JOINED", "HEARTBEAT-UNKNOWN-MEMBER")
 def nobody_joined(s: Script) -> None:
-    """If nobody rejoined and no static member remains the group is Empty, a generation on."""
+    """No member rejoins, and none is static: the group becomes Empty in the next generation."""
     s.says("a", "b", rebalance=SHORT)
     s.stable("a", "b")
     s.leave("b")
@@ -115,7 +115,7 @@ def nobody_joined(s: Script) -> None:
 
 @case("JOIN-PHASE-NOBODY-JOINED", "SESSION-EXPIRED", "HEARTBEAT-UNKNOWN-MEMBER")
 def nobody_joined_after_a_session(s: Script) -> None:
-    """If a session expires and no dynamic member rejoins the group is Empty, a generation on."""
+    """A session expires, and no dynamic member rejoins: Empty in the next generation."""
     short = Ms("short rebalance")
     s.says("a", rebalance=short)
     s.says("b", rebalance=short, session=Ms("short session"))
@@ -128,7 +128,7 @@ def nobody_joined_after_a_session(s: Script) -> None:
 
 @case("JOIN-PHASE-WAIT", "JOIN-PHASE-ALL-JOINED", "JOIN-STATIC-EMPTY-STABLE")
 def rebalance_timeout_of_a_restart(s: Script) -> None:
-    """The rebalance timeout that a restart brings is the one that counts (Redpanda, 2024)."""
+    """A restart has another rebalance timeout: the new timeout counts (Redpanda, 2024)."""
     s.says("a", "B1", "n", rebalance=SHORT)
     s.stable("a", "B1")
     s.join("B2", wait=True)
@@ -140,7 +140,7 @@ def rebalance_timeout_of_a_restart(s: Script) -> None:
 
 @case("JOIN-PHASE-WAIT", "JOIN-PHASE-ALL-JOINED")
 def longest_rebalance_timeout_counts(s: Script) -> None:
-    """A group waits as long as any of its members asks for."""
+    """Members have different rebalance timeouts: the group waits for the longest."""
     s.says("a", "n", rebalance=SHORT)
     s.stable("a", "b")
     s.enter("n", settle=True)
@@ -151,7 +151,7 @@ def longest_rebalance_timeout_counts(s: Script) -> None:
 
 @case("SYNC-PHASE-EXPIRED", "HEARTBEAT-COMPLETING")
 def leader_never_syncs(s: Script) -> None:
-    """A leader that heartbeats but never assigns is removed (KAFKA-12890)."""
+    """The leader sends heartbeats and never syncs: it is removed (KAFKA-12890)."""
     s.says("a", "b", rebalance=SHORT)
     s.completing("a", "b")
     s.sync("b")
@@ -164,7 +164,7 @@ def leader_never_syncs(s: Script) -> None:
 
 @case("SYNC-PHASE-EXPIRED", "HEARTBEAT-PREPARING")
 def follower_never_syncs(s: Script) -> None:
-    """A follower that heartbeats but never syncs is removed, though the group was stable."""
+    """A follower sends heartbeats and never syncs: it is removed from the stable group."""
     s.says("a", "b", rebalance=SHORT)
     s.completing("a", "b")
     s.sync("a", assign=("a", "b"), wait=True)
@@ -175,7 +175,7 @@ def follower_never_syncs(s: Script) -> None:
 
 @case("SYNC-PHASE-EXPIRED", "HEARTBEAT-INSTANCE-UNMAPPED")
 def static_follower_never_syncs(s: Script) -> None:
-    """A static member that was given the generation and never syncs is removed, too."""
+    """A static follower gets the generation and never syncs: it is removed."""
     s.says("a", "B1", rebalance=SHORT)
     s.completing("a", "B1")
     s.sync("a", assign=("a", "B1"), wait=True)
@@ -185,7 +185,7 @@ def static_follower_never_syncs(s: Script) -> None:
 
 @case("SYNC-PHASE-EXPIRED", "JOIN-PHASE-EXPIRED")
 def nobody_syncs_after_an_expired_rebalance(s: Script) -> None:
-    """The wait for syncs begins after a rebalance that ran into its timeout, as after any other."""
+    """No member syncs after a rebalance that timed out: they are removed."""
     s.says("a", "b", "n", rebalance=SHORT)
     s.preparing("a", "b")
     s.join("a", wait=("a", "n"))
@@ -195,7 +195,7 @@ def nobody_syncs_after_an_expired_rebalance(s: Script) -> None:
 
 @case("SYNC-PHASE-EXPIRED", "JOIN-PHASE-DELAY-OVER")
 def nobody_syncs_in_the_first_generation(s: Script) -> None:
-    """The wait for syncs begins with the first generation, too."""
+    """No member syncs in the first generation: they are removed."""
     s.says("A1", rebalance=SHORT)
     s.join("A1", wait=True)
     s.pause("short rebalance")
@@ -204,7 +204,7 @@ def nobody_syncs_in_the_first_generation(s: Script) -> None:
 
 @case("SYNC-STABLE", "HEARTBEAT-STABLE")
 def everybody_synced(s: Script) -> None:
-    """When all have synced nobody is waited for any more."""
+    """All members have synced: no member is removed for a missing sync."""
     s.says("a", "B1", rebalance=SHORT)
     s.completing("a", "B1")
     s.sync("a", assign=("a", "B1"), wait=True)
@@ -215,7 +215,7 @@ def everybody_synced(s: Script) -> None:
 
 @case("HEARTBEAT-STABLE", "JOIN-STATIC-EMPTY-STABLE", "SYNC-STABLE")
 def restart_before_the_sync(s: Script) -> None:
-    """Nobody waits for the sync of a process that was replaced: its restart disturbs nobody."""
+    """A process is replaced before its sync: the group doesn't wait for that sync."""
     s.says("a", "B1", "B2", rebalance=SHORT)
     s.completing("a", "B1")
     s.sync("a", assign=("a", "B1"), wait=True)
@@ -227,7 +227,7 @@ def restart_before_the_sync(s: Script) -> None:
 
 @case("JOIN-PHASE-DELAY-OVER", delayed=False)
 def no_delay(s: Script) -> None:
-    """Without an initial delay the first member makes the first generation alone."""
+    """There is no initial delay: the first member makes the first generation alone."""
     s.join("A1", wait=True)
     s.synced("A1")
     s.join("B1", settle=True)
@@ -236,7 +236,7 @@ def no_delay(s: Script) -> None:
 
 @case("JOIN-PHASE-DELAY-EXTENDED", "JOIN-PHASE-DELAY-OVER", delayed=True)
 def newcomer_extends_the_delay(s: Script) -> None:
-    """Somebody new extends the initial delay; all make the first generation together."""
+    """A new member joins during the initial delay: the delay is extended, and both are in it."""
     s.join("A1", settle=True)
     s.join("b", member_id="", wait=True)
     s.join("b", wait=("A1", "b"))
@@ -245,7 +245,7 @@ def newcomer_extends_the_delay(s: Script) -> None:
 
 @case("JOIN-PHASE-DELAY-OVER", delayed=True)
 def restart_does_not_extend_the_delay(s: Script) -> None:
-    """A second process during the initial delay replaces the first and extends nothing."""
+    """A restart joins during the initial delay: it replaces the first, and extends nothing."""
     s.join("A1", settle=True)
     s.join("A2", wait=("A1", "A2"))
     s.synced("A2")
@@ -253,7 +253,7 @@ def restart_does_not_extend_the_delay(s: Script) -> None:
 
 @case("JOIN-PHASE-DELAY-OVER", delayed=True)
 def delay_ends_with_the_rebalance_timeout(s: Script) -> None:
-    """The initial delay is extended by no more than what is left of the rebalance timeout."""
+    """New members extend the initial delay: it ends with the rebalance timeout at the latest."""
     s.says("A1", "B1", rebalance=SHORT)
     s.join("A1", settle=True)
     s.join("B1", wait=("A1", "B1"))
@@ -261,7 +261,7 @@ def delay_ends_with_the_rebalance_timeout(s: Script) -> None:
 
 @case("JOIN-PHASE-DELAY-OVER", "JOIN-PHASE-DELAY-EXTENDED", delayed=True)
 def delay_ends_though_others_come(s: Script) -> None:
-    """Whoever comes, the initial delay ends with the rebalance timeout."""
+    """New members join again and again: the initial delay ends with the rebalance timeout."""
     s.says("A1", "B1", "C1", rebalance=Ms("two ticks"))
     s.join("A1")
     s.steps.append(Pause((Ms("delay"),), margins=0, parts=2))
@@ -272,7 +272,7 @@ def delay_ends_though_others_come(s: Script) -> None:
 
 @case("JOIN-PHASE-DELAY-OVER", "JOIN-PHASE-ALL-LEFT", delayed=True)
 def delay_of_a_group_that_was_empty(s: Script) -> None:
-    """A group that became Empty waits again before its next generation."""
+    """A group has become Empty: the next generation waits for an initial delay."""
     s.stable("a")
     s.leave("a")
     s.join("A1", wait=True)
@@ -280,7 +280,7 @@ def delay_of_a_group_that_was_empty(s: Script) -> None:
 
 @case("JOIN-PHASE-DELAY-EXTENDED", delayed=True)
 def newcomer_to_a_group_that_was_empty(s: Script) -> None:
-    """In a group that became Empty a newcomer extends the delay, too."""
+    """A new member joins during the delay of a group that was Empty: the delay is extended."""
     s.stable("a")
     s.leave("a")
     s.join("A1", settle=True)
@@ -289,7 +289,7 @@ def newcomer_to_a_group_that_was_empty(s: Script) -> None:
 
 @case("JOIN-PHASE-DELAY-OVER", delayed=True)
 def newcomer_of_long_ago(s: Script) -> None:
-    """A delay is extended for those who come in it, not for who came in an earlier one."""
+    """A member joined in an earlier delay: it doesn't extend the present one."""
     s.completing("a", "b", rebalance=Ms("delay"))  # then nothing is left to extend it by
     s.leave("a")
     s.leave("b")
@@ -298,7 +298,7 @@ def newcomer_of_long_ago(s: Script) -> None:
 
 @case("JOIN-PHASE-NOBODY-JOINED", delayed=True)
 def everybody_leaves_during_the_delay(s: Script) -> None:
-    """If all leave during the initial delay the group is Empty when it is over."""
+    """All members leave during the initial delay: the group becomes Empty when it is over."""
     s.join("a", member_id="", wait=True)
     s.join("a", settle=True)
     s.leave("a", connection="a again")

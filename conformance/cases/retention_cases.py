@@ -40,7 +40,7 @@ def passes(s: Script) -> None:
 
 @case("RETENTION-EMPTY", "FETCH-ANYBODY")
 def retention_of_no_members(s: Script) -> None:
-    """An offset that no member committed goes when its retention is over, and not before."""
+    """An offset was committed from outside: it is removed after its retention, not before."""
     nobody_commits_for(s, _LONG_MS, offset=5)
     nobody_commits_for(s, _OVER_MS, offset=6, metadata=("", ""))
     nobody_commits_for(s, _LONG_MS, offset=7)
@@ -50,7 +50,7 @@ def retention_of_no_members(s: Script) -> None:
 
 @case("COMMIT-EMPTY-GROUP", "FETCH-ANYBODY")
 def later_commit_without_a_retention(s: Script) -> None:
-    """A later commit is kept as it asks, whatever an earlier one asked."""
+    """A second commit has another retention than the first: the second counts."""
     s.stable("A1")
     s.leave("A1")
     nobody_commits_for(s, _OVER_MS, offset=5)
@@ -62,7 +62,7 @@ def later_commit_without_a_retention(s: Script) -> None:
 
 @case("RETENTION-EMPTY", "COMMIT-STABLE", "FETCH-ANYBODY")
 def retention_of_a_group_that_everybody_left(s: Script) -> None:
-    """An offset that is still retained stays when everybody left, and keeps the group."""
+    """All members have left: an offset stays for its retention, and keeps the group."""
     s.stable("A1")
     commit_for(s, "A1", _LONG_MS, offset=5, metadata=("", ""))
     commit_for(s, "A1", _OVER_MS, offset=6)
@@ -74,7 +74,7 @@ def retention_of_a_group_that_everybody_left(s: Script) -> None:
 
 @case("RETENTION-SUBSCRIBED", "COMMIT-STABLE", "FETCH-ANYBODY", features=OWN_TOPIC)
 def retention_of_a_topic_that_a_member_reads(s: Script) -> None:
-    """The offset of a topic that a member reads stays, however long ago its retention ended."""
+    """The retention of a topic that a member subscribes to is over: the offset stays."""
     s.stable("a", protocols=OWN)
     commit_for(s, "a", _OVER_MS, offset=5, topic="own")
     passes(s)
@@ -84,7 +84,7 @@ def retention_of_a_topic_that_a_member_reads(s: Script) -> None:
 
 @case("RETENTION-SUBSCRIBED", "JOIN-STATIC-EMPTY-STABLE", "FETCH-ANYBODY", features=OWN_TOPIC)
 def retention_while_a_static_member_is_away(s: Script) -> None:
-    """An absent static member still reads its topic: it finds its offset when it is back."""
+    """A static member is absent longer than the retention: its restart finds the offset."""
     s.stable("A1", protocols=OWN)
     commit_for(s, "A1", _OVER_MS, offset=5, topic="own")
     s.disconnect("A1")
@@ -95,7 +95,7 @@ def retention_while_a_static_member_is_away(s: Script) -> None:
 
 @case("RETENTION-SUBSCRIBED", "JOIN-STATIC-EMPTY-STABLE", "FETCH-ANYBODY", features=OWN_TOPIC)
 def retention_when_a_restart_reads_another_topic(s: Script) -> None:
-    """A restart is no new generation, so what its generation read stays."""
+    """A restart subscribes to another topic: the offsets of the generation's topics stay."""
     s.stable("A1", protocols=OWN)
     commit_for(s, "A1", _OVER_MS, offset=5, topic="own")
     s.join("A2", protocols=OTHER, wait=True)
@@ -105,7 +105,7 @@ def retention_when_a_restart_reads_another_topic(s: Script) -> None:
 
 @case("RETENTION-SUBSCRIBED", "FAILOVER-STABLE", "FETCH-ANYBODY", features=(*OWN_TOPIC, "restart"))
 def retention_after_a_failover(s: Script) -> None:
-    """The next coordinator knows from the stored members what they read."""
+    """The retention is over after a failover: stored subscriptions still keep their offsets."""
     s.stable("A1", protocols=OWN)
     commit_for(s, "A1", _OVER_MS, offset=5, topic="own")
     s.restart()
@@ -115,7 +115,7 @@ def retention_after_a_failover(s: Script) -> None:
 
 @case("SESSION-EXPIRED", "RETENTION-EMPTY", "FETCH-ANYBODY", features=OWN_TOPIC)
 def retention_when_the_session_of_a_static_member_ended(s: Script) -> None:
-    """An offset goes once the absent static member is removed, unless it is still retained."""
+    """An absent static member expires: offsets whose retention is over are removed."""
     s.says("A1", session=Ms("short session"))
     s.stable("A1", protocols=OWN)
     commit_for(s, "A1", _OVER_MS, offset=5, topic="own")
@@ -129,7 +129,7 @@ def retention_when_the_session_of_a_static_member_ended(s: Script) -> None:
 
 @case("RETENTION-UNSUBSCRIBED", "COMMIT-STABLE", "FETCH-ANYBODY")
 def retention_of_a_topic_that_no_member_reads(s: Script) -> None:
-    """The members read another topic, so an offset goes when its retention is over, not before."""
+    """The retention of a topic that no member subscribes to is over: the offset is removed."""
     s.stable("a", protocols=OTHER)
     commit_for(s, "a", _OVER_MS, offset=5, metadata=("", ""))
     commit_for(s, "a", _LONG_MS, offset=6)
@@ -146,10 +146,7 @@ def retention_of_a_topic_that_no_member_reads(s: Script) -> None:
     features=OWN_TOPIC,
 )
 def retention_while_a_group_rebalances(s: Script) -> None:
-    """While a group rebalances nobody knows what it will read, so all offsets stay (KAFKA-13636).
-
-    An offset that is committed meanwhile is there until the rebalance is over.
-    """
+    """The retention is over while a group rebalances: all offsets stay (KAFKA-13636)."""
     s.stable("a", "b", protocols=OWN)
     s.enter("n", protocols=OWN, settle=True)
     s.pause()
@@ -166,7 +163,7 @@ def retention_while_a_group_rebalances(s: Script) -> None:
 
 @case("RETENTION-TYPE", "FETCH-ANYBODY")
 def retention_of_members_that_are_no_consumers(s: Script) -> None:
-    """Nobody knows what members of another protocol type read, so no offset goes."""
+    """The retention is over in a group of another protocol type: the offset stays."""
     s.completing("a", protocol_type="connect")
     s.sync("a", protocol_type="connect", at_most=4, wait=True)
     commit_for(s, "a", _OVER_MS, offset=5)

@@ -20,7 +20,7 @@ _LONGER = 1_000_000
 
 @case("SESSION-EXPIRED", "HEARTBEAT-PREPARING", "JOIN-UNKNOWN-MEMBER")
 def silent_member(s: Script) -> None:
-    """A dynamic member that falls silent is removed, and the others rebalance."""
+    """The session of a dynamic member expires: it is removed, and the others rebalance."""
     s.says("b", session=SHORT)
     s.stable("a", "b")
     s.outlast("short session", beating=("a",))
@@ -30,7 +30,7 @@ def silent_member(s: Script) -> None:
 
 @case("SESSION-EXPIRED", "HEARTBEAT-INSTANCE-UNMAPPED", "JOIN-STATIC-EMPTY-NEW")
 def silent_static_member(s: Script) -> None:
-    """A static member that falls silent is removed, too; its instance then joins as a new one."""
+    """The session of a static member expires: it is removed, and its instance joins as new."""
     s.says("B1", session=SHORT)
     s.stable("a", "B1")
     s.outlast("short session", beating=("a",))
@@ -42,7 +42,7 @@ def silent_static_member(s: Script) -> None:
 
 @case("SESSION-EXPIRED", "HEARTBEAT-INSTANCE-UNMAPPED", "JOIN-INSTANCE-UNMAPPED")
 def instance_of_an_expired_member(s: Script) -> None:
-    """Once its holder expired nobody's id goes with an instance: unknown, not fenced."""
+    """The session of a static member expires: any id with its instance is unknown, not fenced."""
     s.says("B1", session=SHORT)
     s.stable("a", "B1")
     s.outlast("short session", beating=("a",))
@@ -59,7 +59,7 @@ def instance_of_an_expired_member(s: Script) -> None:
 
 @case("SESSION-EXPIRED", "JOIN-PHASE-ALL-JOINED")
 def silent_leader(s: Script) -> None:
-    """A leader that falls silent is removed; another leads."""
+    """The session of the leader expires: it is removed, and another member leads."""
     s.says("A1", session=SHORT)
     s.stable("A1", "b", "C1")
     s.outlast("short session", beating=("b", "C1"))
@@ -70,7 +70,7 @@ def silent_leader(s: Script) -> None:
 
 @case("SESSION-EXPIRED", "HEARTBEAT-PREPARING")
 def silent_between_join_and_sync(s: Script) -> None:
-    """A member that falls silent right after its join is removed (KAFKA-9752)."""
+    """The session of a member expires right after its join: it is removed (KAFKA-9752)."""
     s.says("b", session=SHORT, rebalance=LONG)
     s.completing("a", "b")
     s.outlast("short session", beating=("a",))
@@ -80,7 +80,7 @@ def silent_between_join_and_sync(s: Script) -> None:
 
 @case("SESSION-EXPIRED", "HEARTBEAT-PREPARING")
 def silent_static_member_between_join_and_sync(s: Script) -> None:
-    """A static member that falls silent right after its join is removed; waiting syncs are told."""
+    """The session of a static member expires in the sync phase: it is removed; parked syncs end."""
     s.says("B1", session=SHORT, rebalance=LONG)
     s.completing("a", "B1", "c")
     s.sync("c")
@@ -91,7 +91,7 @@ def silent_static_member_between_join_and_sync(s: Script) -> None:
 
 @case("SESSION-EXPIRED-PREPARING", "JOIN-PHASE-ALL-JOINED")
 def silent_during_a_rebalance(s: Script) -> None:
-    """A rebalance waits for a dynamic member no longer than that one's session."""
+    """The session of a dynamic member expires in the join phase: the rebalance ends."""
     s.says("b", session=SHORT)
     s.preparing("a", "b")
     s.join("a", wait=("a", "n"))
@@ -100,7 +100,7 @@ def silent_during_a_rebalance(s: Script) -> None:
 
 @case("SESSION-EXPIRED-PREPARING", "JOIN-PHASE-ALL-JOINED")
 def silent_static_member_during_a_rebalance(s: Script) -> None:
-    """A rebalance waits for a static member no longer than that one's session."""
+    """The session of a static member expires in the join phase: the rebalance ends."""
     s.says("B1", session=SHORT)
     s.preparing("a", "B1")
     s.join("a", wait=("a", "n"))
@@ -109,7 +109,7 @@ def silent_static_member_during_a_rebalance(s: Script) -> None:
 
 @case("SESSION-EXPIRED", "JOIN-PHASE-ALL-LEFT")
 def only_member_falls_silent(s: Script) -> None:
-    """The only member falls silent: the group is Empty, and a new member starts over."""
+    """The session of the only member expires: the group becomes Empty, and can be joined."""
     s.says("A1", session=SHORT)
     s.stable("A1")
     s.pause("short session")
@@ -119,7 +119,7 @@ def only_member_falls_silent(s: Script) -> None:
 
 @case("HEARTBEAT-STABLE")
 def heartbeats_keep_alive(s: Script) -> None:
-    """Who heartbeats stays a member for longer than its session timeout."""
+    """A member sends heartbeats for longer than its session timeout: it stays a member."""
     s.says("a", "B1", session=SHORT)
     s.stable("a", "B1")
     for _ in range(2):
@@ -130,7 +130,7 @@ def heartbeats_keep_alive(s: Script) -> None:
 
 @case("HEARTBEAT-COMPLETING")
 def heartbeats_keep_alive_between_join_and_sync(s: Script) -> None:
-    """Between join and sync heartbeats keep a member, too."""
+    """A member sends heartbeats in the sync phase: it stays a member."""
     s.says("a", session=SHORT, rebalance=LONG)
     s.completing("a", "b")
     s.pause("short session", minus=True)
@@ -141,7 +141,7 @@ def heartbeats_keep_alive_between_join_and_sync(s: Script) -> None:
 
 @case("HEARTBEAT-PREPARING", "JOIN-MEMBER-PREPARING")
 def heartbeats_keep_alive_during_a_rebalance(s: Script) -> None:
-    """While a rebalance is prepared heartbeats keep a member, though they are told to join."""
+    """A member sends heartbeats in the join phase: it stays a member, and is told to rejoin."""
     s.says("b", session=SHORT)
     s.preparing("a", "b")
     s.join("a")
@@ -153,7 +153,7 @@ def heartbeats_keep_alive_during_a_rebalance(s: Script) -> None:
 
 @case("COMMIT-STABLE", "HEARTBEAT-STABLE")
 def commits_keep_alive(s: Script) -> None:
-    """A commit keeps a member as a heartbeat does."""
+    """A member commits before its session expires: its session restarts."""
     s.says("B1", session=SHORT)
     s.stable("a", "B1")
     s.pause("short session", minus=True)
@@ -164,7 +164,7 @@ def commits_keep_alive(s: Script) -> None:
 
 @case("COMMIT-PREPARING", "JOIN-MEMBER-PREPARING")
 def commits_keep_alive_during_a_rebalance(s: Script) -> None:
-    """While a rebalance is prepared a commit keeps a member, too."""
+    """A member commits in the join phase before its session expires: its session restarts."""
     s.says("b", session=SHORT)
     s.preparing("a", "b")
     s.join("a")
@@ -176,7 +176,7 @@ def commits_keep_alive_during_a_rebalance(s: Script) -> None:
 
 @case("SYNC-COMPLETING-LEADER", "HEARTBEAT-STABLE")
 def answered_sync_keeps_alive(s: Script) -> None:
-    """A sync that waited and is answered restarts the session."""
+    """A parked SyncGroup is answered: the session of its member restarts."""
     s.says("b", session=SHORT, rebalance=LONG)
     s.completing("a", "b")
     s.sync("b")
@@ -188,7 +188,7 @@ def answered_sync_keeps_alive(s: Script) -> None:
 
 @case("JOIN-STATIC-EMPTY-STABLE", "HEARTBEAT-STABLE")
 def restart_keeps_alive(s: Script) -> None:
-    """A restart in time restarts the session of the instance."""
+    """A static member restarts before its session expires: the session restarts."""
     s.says("B1", "B2", session=SHORT)
     s.stable("a", "B1")
     s.pause("short session", minus=True)
@@ -199,7 +199,7 @@ def restart_keeps_alive(s: Script) -> None:
 
 @case("SESSION-EXPIRED", "JOIN-STATIC-EMPTY-STABLE", level=Level.SHOULD)
 def session_of_a_restart_is_shorter(s: Script) -> None:
-    """The session timeout that a restart brings is the one that counts (Redpanda, 2024)."""
+    """A restart has a shorter session timeout: the new timeout counts (Redpanda, 2024)."""
     s.says("B2", session=SHORT)
     s.stable("a", "B1")
     s.join("B2", wait=True)
@@ -209,7 +209,7 @@ def session_of_a_restart_is_shorter(s: Script) -> None:
 
 @case("JOIN-STATIC-EMPTY-STABLE", "HEARTBEAT-STABLE", level=Level.SHOULD)
 def session_of_a_restart_is_longer(s: Script) -> None:
-    """A restart may bring a longer session timeout; the old one is over."""
+    """A restart has a longer session timeout: the new timeout counts."""
     s.says("B1", session=SHORT)
     s.stable("a", "B1")
     s.join("B2", wait=True)
@@ -219,7 +219,7 @@ def session_of_a_restart_is_longer(s: Script) -> None:
 
 @case("SESSION-EXPIRED", "JOIN-MEMBER-PREPARING")
 def session_of_a_rejoin(s: Script) -> None:
-    """The session timeout that a member's rejoin brings is the one that counts."""
+    """A member rejoins with another session timeout: the new timeout counts."""
     s.preparing("a", "b")
     s.join("b", session=SHORT)
     s.join("a", wait=("a", "b", "n"))
@@ -230,7 +230,7 @@ def session_of_a_rejoin(s: Script) -> None:
 
 @case("SESSION-EXPIRED", "JOIN-FOLLOWER-STABLE-CHANGED")
 def session_of_a_changed_follower(s: Script) -> None:
-    """The same for a follower that starts a rebalance of its own."""
+    """A changed follower rejoins with another session timeout: the new timeout counts."""
     s.stable("a", "B1")
     s.join("B1", session=SHORT, protocols=RENEWED)
     s.pause()
@@ -242,7 +242,7 @@ def session_of_a_changed_follower(s: Script) -> None:
 
 @case("SESSION-EXPIRED", "JOIN-LEADER-STABLE")
 def session_of_a_leader_that_rejoined(s: Script) -> None:
-    """The same for a leader."""
+    """A leader rejoins with another session timeout: the new timeout counts."""
     s.stable("a", "b")
     s.join("a", session=SHORT, settle=True)
     s.join("b", wait=("a", "b"))
@@ -253,7 +253,7 @@ def session_of_a_leader_that_rejoined(s: Script) -> None:
 
 @case("SESSION-EXPIRED", "JOIN-MEMBER-COMPLETING-CHANGED")
 def session_of_a_change_before_the_sync(s: Script) -> None:
-    """The same for a member that changed between join and sync."""
+    """A member rejoins in the sync phase with another session timeout: the new timeout counts."""
     s.completing("a", "b")
     s.join("b", session=SHORT, protocols=RENEWED, settle=True)
     s.join("a", wait=("a", "b"))
@@ -264,7 +264,7 @@ def session_of_a_change_before_the_sync(s: Script) -> None:
 
 @case("SESSION-WAITING", "JOIN-PHASE-ALL-JOINED")
 def waiting_join_is_alive(s: Script) -> None:
-    """A member whose join waits can't heartbeat; it is not removed."""
+    """A JoinGroup is parked for longer than the session timeout: its member stays."""
     s.says("a", session=SHORT)
     s.preparing("a", "b")
     s.join("a")
@@ -274,7 +274,7 @@ def waiting_join_is_alive(s: Script) -> None:
 
 @case("SESSION-WAITING", "JOIN-STATIC-EMPTY-PREPARING")
 def restart_during_the_first_join_is_alive(s: Script) -> None:
-    """Nor is one removed that replaced a process whose first join still waited."""
+    """A restart replaces a parked first join: the new member stays while it is parked."""
     s.says("A1", session=SHORT)
     s.says("A2", session=SHORT)
     s.stable("x")
@@ -287,7 +287,7 @@ def restart_during_the_first_join_is_alive(s: Script) -> None:
 
 @case("SESSION-WAITING", "SYNC-COMPLETING-LEADER")
 def waiting_sync_is_alive(s: Script) -> None:
-    """A member whose sync waits can't heartbeat; it is not removed."""
+    """A SyncGroup is parked for longer than the session timeout: its member stays."""
     s.says("B1", session=SHORT, rebalance=LONG)
     s.completing("a", "B1")
     s.sync("B1")
@@ -298,7 +298,7 @@ def waiting_sync_is_alive(s: Script) -> None:
 
 @case("SESSION-PENDING", "JOIN-UNKNOWN-MEMBER", "HEARTBEAT-STABLE")
 def pending_id_expires(s: Script) -> None:
-    """An id that is not used within its session timeout is taken back."""
+    """A pending id isn't used within its session timeout: it is unknown."""
     s.stable("A1")
     s.join("n", member_id="", session=SHORT, wait=True)
     s.pause("short session")
@@ -313,7 +313,7 @@ def pending_id_expires(s: Script) -> None:
     config={"group.min.session.timeout.ms": 100},
 )
 def pending_id_expires_during_the_delay(s: Script) -> None:
-    """The initial delay goes on when an id is taken back meanwhile, so that others can join."""
+    """A pending id expires during the initial delay: the delay goes on, and others can join."""
     s.join("A1", settle=True)
     s.join("n", member_id="", session=500, wait=True)
     s.wait("A1")
@@ -322,7 +322,7 @@ def pending_id_expires_during_the_delay(s: Script) -> None:
 
 @case("JOIN-STATIC-EMPTY-NEW", "JOIN-PHASE-ALL-JOINED")
 def first_join_waits_longer_than_a_session(s: Script) -> None:
-    """A member whose first join waits is no silent one, however short its session is."""
+    """A first join is parked for longer than its session timeout: its member stays."""
     s.stable("a")
     s.join("N1", session=SHORT, settle=True)
     s.outlast("short session", beating=("a",))
@@ -338,11 +338,11 @@ def first_join_waits_longer_than_a_session(s: Script) -> None:
     isolated=True,
 )
 def first_join_waits_for_minutes(s: Script) -> None:
-    """A member whose first join waits is removed after five minutes."""
+    """A first join of a static member is parked for five minutes: the member is removed."""
     s.join("A1", rebalance=_LONGER, wait=True)
 
 
 @case("SESSION-EXPIRED-NEW", config=_TEN_MINUTES, delayed=True, isolated=True)
 def first_join_of_a_dynamic_member_waits_for_minutes(s: Script) -> None:
-    """A member whose first join waits is removed after five minutes."""
+    """A first join of a dynamic member is parked for five minutes: the member is removed."""
     s.enter("a", rebalance=_LONGER, wait=True)

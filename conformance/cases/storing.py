@@ -20,7 +20,7 @@ _LARGE = (("range", subscription("t") + bytes(PADDING)),)
 
 @case("COMMIT-METADATA", "FETCH-ANYBODY", "HEARTBEAT-STABLE", config=METADATA_SETTING)
 def metadata_too_long_in_one_of_two_partitions(s: Script) -> None:
-    """Metadata that are too long refuse their own offset; the other one is stored."""
+    """A commit has too long metadata for one of two partitions: the other offset is stored."""
     s.stable("a")
     s.commit("a", offset=3, metadata=(_LONGEST, TOO_LONG))
     s.fetch("a", partitions=(0, 1))
@@ -31,7 +31,7 @@ def metadata_too_long_in_one_of_two_partitions(s: Script) -> None:
 
 @case("COMMIT-METADATA", "COMMIT-INSTANCE-FENCED", "HEARTBEAT-STABLE", config=METADATA_SETTING)
 def fenced_before_metadata_are_looked_at(s: Script) -> None:
-    """A process that was replaced is told so, however long its metadata are."""
+    """A zombie commits too long metadata: it is fenced."""
     s.stable("A1", "b")
     s.join("A2", wait=True)
     s.beat("b")
@@ -42,7 +42,7 @@ def fenced_before_metadata_are_looked_at(s: Script) -> None:
 
 @case("COMMIT-OUTSIDE-METADATA", "FETCH-ANYBODY", config=METADATA_SETTING)
 def metadata_too_long_by_hand(s: Script) -> None:
-    """Without a group, too, only the offset with metadata that are too long is refused."""
+    """A commit from outside has too long metadata: only that offset is refused."""
     commit_by_hand(s, 3, metadata=("", TOO_LONG))
     s.fetch("admin", partitions=(0, 1))
     s.describe(at_most=5)
@@ -50,7 +50,7 @@ def metadata_too_long_by_hand(s: Script) -> None:
 
 @case("COMMIT-TOO-LARGE", "FETCH-ANYBODY", "HEARTBEAT-STABLE", config=RECORD_SETTING)
 def offsets_too_large(s: Script) -> None:
-    """Offsets that can't be written are refused, all of the commit, and those before stay."""
+    """A commit is too large to be stored: all of it is refused, and earlier offsets stay."""
     s.stable("a")
     s.commit("a", offset=3)
     s.commit("a", offset=4, metadata=("", "m" * PADDING))
@@ -62,7 +62,7 @@ def offsets_too_large(s: Script) -> None:
 
 @case("COMMIT-OUTSIDE-TOO-LARGE", "FETCH-ANYBODY", config=RECORD_SETTING)
 def offsets_too_large_by_hand(s: Script) -> None:
-    """The same by hand, without a group."""
+    """A commit from outside is too large to be stored: all of it is refused."""
     commit_by_hand(s, 4, metadata=("m" * PADDING,))
     s.fetch("admin")
 
@@ -75,7 +75,7 @@ def offsets_too_large_by_hand(s: Script) -> None:
     config=RECORD_SETTING,
 )
 def assignment_too_large(s: Script) -> None:
-    """Nobody is given an assignment that can't be stored; a smaller one of a new rebalance is."""
+    """An assignment is too large to be stored: no member gets it, and a rebalance starts."""
     names = ("A1", "B1", "c")
     s.completing(*names)
     s.sync("B1", settle=True)
@@ -92,7 +92,7 @@ def assignment_too_large(s: Script) -> None:
 
 @case("SYNC-COMPLETING-LEADER-TOO-LARGE", "LEAVE-MEMBER-PREPARING", config=RECORD_SETTING)
 def last_leave_after_an_assignment_too_large(s: Script) -> None:
-    """A leader that can't go on leaves; the group is Empty, and another member begins again."""
+    """An assignment is too large, and the last member leaves: the group becomes Empty."""
     s.completing("a")
     s.sync("a", assign=("a",), padding=PADDING, wait=True)
     s.settle()
@@ -109,7 +109,7 @@ def last_leave_after_an_assignment_too_large(s: Script) -> None:
     config=RECORD_SETTING,
 )
 def replacement_too_large(s: Script) -> None:
-    """A process that can't be stored replaces nobody; another one does."""
+    """A replacement is too large to be stored: the holder stays, and a smaller one replaces it."""
     s.stable("A1", "B1")
     s.join("B2", protocols=_LARGE, wait=True)
     s.beat("A1", "B1")
@@ -126,7 +126,7 @@ def replacement_too_large(s: Script) -> None:
     config=RECORD_SETTING,
 )
 def subscription_of_a_replacement_too_large(s: Script) -> None:
-    """The subscription of a process that can't be stored isn't kept: nothing changed for others."""
+    """A replacement is too large to be stored: its subscription is dropped."""
     s.stable("A1", "B1")
     s.join("B2", protocols=_LARGE, wait=True)
     s.settle()
@@ -137,19 +137,19 @@ def subscription_of_a_replacement_too_large(s: Script) -> None:
 
 @case("COMMIT-METADATA", "HEARTBEAT-STABLE", config=METADATA_SETTING)
 def refused_metadata_keep_alive(s: Script) -> None:
-    """A commit keeps a member also if its metadata are too long."""
+    """A member commits too long metadata: its session restarts."""
     _commit_in_time(s, TOO_LONG)
 
 
 @case("COMMIT-TOO-LARGE", "HEARTBEAT-STABLE", config=RECORD_SETTING)
 def refused_offsets_keep_alive(s: Script) -> None:
-    """A commit keeps a member also if it can't be written."""
+    """A member's commit is too large to be stored: its session restarts."""
     _commit_in_time(s, "m" * PADDING)
 
 
 @case("COMMIT-METADATA", "COMMIT-OUTSIDE-METADATA", config=METADATA_SETTING)
 def metadata_too_long_in_every_version(s: Script) -> None:
-    """Metadata that are too long are refused in each version, also while the group rebalances."""
+    """Members commit too long metadata in each version: refused, in a rebalance, too."""
     for version in range(2, 9):
         commit_by_hand(s, version, metadata=(TOO_LONG,), version=version)
     s.stable("a", "B1")
@@ -162,7 +162,7 @@ def metadata_too_long_in_every_version(s: Script) -> None:
 
 @case("COMMIT-TOO-LARGE", "COMMIT-OUTSIDE-TOO-LARGE", config=RECORD_SETTING)
 def offsets_too_large_in_every_version(s: Script) -> None:
-    """Offsets that can't be written are refused in each version, also in a rebalance."""
+    """Members' commits are too large to be stored in each version: refused, in a rebalance, too."""
     large = ("m" * PADDING,)
     for version in range(2, 9):
         commit_by_hand(s, version, metadata=large, version=version)
@@ -178,7 +178,7 @@ def offsets_too_large_in_every_version(s: Script) -> None:
 
 @case("SYNC-COMPLETING-LEADER-TOO-LARGE", config=RECORD_SETTING)
 def assignment_too_large_in_every_version(s: Script) -> None:
-    """Each version of SyncGroup is told that the assignment can't be stored."""
+    """An assignment is too large to be stored: SyncGroup is refused in each version."""
     for version in range(6):
         who, group = f"a{version}", f"g{version}"
         s.completing(who, group=group)
@@ -188,7 +188,7 @@ def assignment_too_large_in_every_version(s: Script) -> None:
 
 @case("JOIN-STATIC-EMPTY-STABLE-TOO-LARGE", "HEARTBEAT-STABLE", config=RECORD_SETTING)
 def replacement_of_the_leader_too_large(s: Script) -> None:
-    """A process that can't be stored doesn't replace the leader, either."""
+    """A replacement of the leader is too large to be stored: the leader stays."""
     s.stable("A1")
     s.join("A2", protocols=_LARGE, wait=True)
     s.settle()
@@ -197,7 +197,7 @@ def replacement_of_the_leader_too_large(s: Script) -> None:
 
 @case("COMMIT-OUTSIDE-METADATA", "DESCRIBE-UNSTABLE", "LIST-GROUP", config=METADATA_SETTING)
 def group_of_a_refused_commit(s: Script) -> None:
-    """Once it has members, a group that began with a refused commit is seen as any other."""
+    """A group began with a refused commit and has members now: it is described as usual."""
     commit_by_hand(s, 3, group="h")
     commit_by_hand(s, 3, metadata=(TOO_LONG,))
     s.completing("A1")
@@ -213,7 +213,7 @@ def group_of_a_refused_commit(s: Script) -> None:
     config={**METADATA_SETTING, **RECORD_SETTING},
 )
 def assignment_too_large_after_a_refused_commit(s: Script) -> None:
-    """An assignment that can't be stored leaves the members, whatever the group began with."""
+    """A group began with a refused commit, and its assignment is too large: its members stay."""
     commit_by_hand(s, 3, group="h")
     commit_by_hand(s, 3, metadata=(TOO_LONG,))
     s.completing("A1")

@@ -14,7 +14,7 @@ _V5 = (("SyncGroup", 5),)
 
 @case("SYNC-PROTOCOL-NULL", apis=_V5)
 def protocol_must_be_named(s: Script) -> None:
-    """From version 5 a sync names protocol type and name; without one of them it is refused."""
+    """A SyncGroup v5 lacks the protocol type or name: it is refused."""
     s.completing("a")
     s.sync("a", protocol_type=None, version=5, wait=True)
     s.sync("a", protocol_name=None, version=5, wait=True)
@@ -23,32 +23,32 @@ def protocol_must_be_named(s: Script) -> None:
 
 @case("SYNC-PROTOCOL-NULL", apis=_V5)
 def protocol_is_looked_at_before_the_group(s: Script) -> None:
-    """A sync without a protocol is refused even where it names no group."""
+    """A SyncGroup lacks protocol and group id: the protocol is checked first."""
     s.sync("a", group="", protocol_type=None, protocol_name=None, version=5, wait=True)
 
 
 @case("SYNC-GROUP-ID-INVALID")
 def no_group_name(s: Script) -> None:
-    """A group id of "" is refused."""
+    """A SyncGroup has the group id "": it is refused."""
     s.stable("a")
     s.sync("a", group="", wait=True)
 
 
 @case("SYNC-GROUP-ABSENT")
 def no_group(s: Script) -> None:
-    """In a group that doesn't exist nobody is a member, with an instance or without."""
+    """A SyncGroup names a group that doesn't exist: its sender is unknown, static or not."""
     s.sync("a", "A1", member_id=NOBODY, generation=1, at_most=4, wait=True)
 
 
 @case("SYNC-GROUP-ABSENT")
 def no_group_in_old_versions(s: Script) -> None:
-    """In a group that doesn't exist nobody is a member, in versions without instances, too."""
+    """A SyncGroup below version 3 names a group that doesn't exist: its sender is unknown."""
     s.sync("a", member_id=NOBODY, generation=1, at_most=2, wait=True)
 
 
 @case("SYNC-INSTANCE-UNMAPPED")
 def instance_that_nobody_holds(s: Script) -> None:
-    """A member that speaks for an instance without a holder is unknown (PR 9958)."""
+    """A member syncs with an unmapped instance: it is unknown (PR 9958)."""
     s.completing("a")
     s.sync("a", instance="X", wait=True)
     s.sync("a", instance="X", generation=GenerationOf("a", plus=3), wait=True)
@@ -57,7 +57,7 @@ def instance_that_nobody_holds(s: Script) -> None:
 
 @case("SYNC-INSTANCE-FENCED", "SYNC-COMPLETING-LEADER")
 def fenced_before_anything_else(s: Script) -> None:
-    """A wrong or unknown id with a held instance is fenced, whatever generation it names."""
+    """A wrong id syncs with a mapped instance: it is fenced in any generation."""
     s.completing("A1", "b")
     s.sync("b", instance="A", wait=True)
     s.sync("b", instance="A", member_id=NOBODY, wait=True)
@@ -67,7 +67,7 @@ def fenced_before_anything_else(s: Script) -> None:
 
 @case("SYNC-UNKNOWN-MEMBER")
 def unknown_members(s: Script) -> None:
-    """Unknown, empty and pending ids are of no member, whatever generation they name."""
+    """An unknown, empty or pending id syncs: it is unknown in any generation."""
     s.stable("a")
     s.sync("a", member_id=NOBODY, wait=True)
     s.sync("a", member_id="", wait=True)
@@ -78,7 +78,7 @@ def unknown_members(s: Script) -> None:
 
 @case("SYNC-UNKNOWN-MEMBER", "LEAVE-MEMBER")
 def member_that_left(s: Script) -> None:
-    """Who left an Empty group can't sync."""
+    """A member that left an Empty group syncs: it is unknown."""
     s.stable("a")
     s.leave("a")
     s.sync("a", wait=True)
@@ -86,7 +86,7 @@ def member_that_left(s: Script) -> None:
 
 @case("SYNC-ILLEGAL-GENERATION", "SYNC-COMPLETING-LEADER")
 def wrong_generation_of_a_leader(s: Script) -> None:
-    """A leader's assignment for another generation is refused and not taken."""
+    """The leader assigns for another generation: its SyncGroup is refused, and not stored."""
     s.completing("a", "b")
     s.sync("a", generation=GenerationOf("a", plus=1), assign=("a",), wait=True)
     s.sync("a", generation=GenerationOf("a", plus=-1), assign=("a",), wait=True)
@@ -96,7 +96,7 @@ def wrong_generation_of_a_leader(s: Script) -> None:
 
 @case("SYNC-ILLEGAL-GENERATION")
 def wrong_generation_in_a_stable_group(s: Script) -> None:
-    """A sync of another generation is refused in a stable group, too."""
+    """A member of a stable group syncs for another generation: it is refused."""
     s.stable("A1")
     s.sync("A1", generation=GenerationOf("A1", plus=1), wait=True)
     s.sync("A1", generation=-1, wait=True)
@@ -104,7 +104,7 @@ def wrong_generation_in_a_stable_group(s: Script) -> None:
 
 @case("SYNC-PROTOCOL-MISMATCH", "SYNC-COMPLETING-LEADER", apis=_V5)
 def another_protocol(s: Script) -> None:
-    """A sync that names another protocol, or another type, than was selected is refused."""
+    """A SyncGroup names another protocol type or name: it is refused."""
     s.completing("a", "b")
     s.sync("a", protocol_name="roundrobin", version=5, wait=True)
     s.sync("b", protocol_type="connect", version=5, wait=True)
@@ -113,7 +113,7 @@ def another_protocol(s: Script) -> None:
 
 @case("SYNC-PROTOCOL-MISMATCH", apis=_V5)
 def another_protocol_in_a_stable_group(s: Script) -> None:
-    """The same in a stable group."""
+    """A SyncGroup names another protocol in a stable group: it is refused."""
     s.stable("a")
     s.sync("a", protocol_name="roundrobin", version=5, wait=True)
     s.sync("a", protocol_type="connect", version=5, wait=True)
@@ -121,7 +121,7 @@ def another_protocol_in_a_stable_group(s: Script) -> None:
 
 @case("SYNC-PREPARING")
 def sync_while_a_rebalance_is_prepared(s: Script) -> None:
-    """A sync that comes after the next rebalance began is told of it."""
+    """A member syncs in the join phase: the answer is REBALANCE_IN_PROGRESS."""
     s.preparing("a", "B1")
     s.sync("a", "B1", wait=True)
     s.join("a", "B1", wait=("a", "B1", "n"))
@@ -129,7 +129,7 @@ def sync_while_a_rebalance_is_prepared(s: Script) -> None:
 
 @case("SYNC-COMPLETING-FOLLOWER", "SYNC-COMPLETING-LEADER")
 def followers_wait_for_the_leader(s: Script) -> None:
-    """Followers are answered when the leader has assigned, each with its own part."""
+    """The leader syncs: each parked follower gets its own assignment."""
     s.completing("a", "b", "C1")
     s.sync("b", "C1")
     s.pause()
@@ -138,7 +138,7 @@ def followers_wait_for_the_leader(s: Script) -> None:
 
 @case("SYNC-COMPLETING-FOLLOWER", "SYNC-COMPLETING-LEADER")
 def follower_that_assigns(s: Script) -> None:
-    """An assignment that a follower sends is ignored; it waits like any other follower."""
+    """A follower sends an assignment: it is ignored, and the follower waits."""
     s.completing("a", "b")
     s.sync("b", assign=("b",), force=True)
     s.pause()
@@ -147,7 +147,7 @@ def follower_that_assigns(s: Script) -> None:
 
 @case("SYNC-COMPLETING-LEADER", "SYNC-STABLE")
 def members_that_are_left_out(s: Script) -> None:
-    """Who is left out by the leader gets an empty assignment; who is no member is dropped."""
+    """The leader omits a member: it gets an empty assignment. Ids of strangers are ignored."""
     s.completing("a", "b", "C1")
     s.join("n", member_id="", wait=True)
     s.sync("b", settle=True)
@@ -157,7 +157,7 @@ def members_that_are_left_out(s: Script) -> None:
 
 @case("SYNC-COMPLETING-LEADER", "SYNC-STABLE")
 def nobody_is_assigned_anything(s: Script) -> None:
-    """A leader may assign nothing; the group is stable all the same."""
+    """The leader assigns nothing: the group becomes stable."""
     s.completing("a", "b")
     s.sync("a", "b", wait=True)
     s.beat("b")
@@ -165,7 +165,7 @@ def nobody_is_assigned_anything(s: Script) -> None:
 
 @case("SYNC-COMPLETING-FOLLOWER", "SYNC-COMPLETING-LEADER")
 def follower_syncs_twice_at_once(s: Script) -> None:
-    """A follower that sends its sync anew, from another connection, is answered there."""
+    """A follower sends SyncGroup again on another connection: it is answered there."""
     s.completing("a", "b")
     s.sync("b", settle=True)
     s.sync("b", connection="b again")
@@ -175,7 +175,7 @@ def follower_syncs_twice_at_once(s: Script) -> None:
 
 @case("SYNC-STABLE")
 def follower_comes_late(s: Script) -> None:
-    """A follower that syncs after the leader is answered at once."""
+    """A follower syncs after the leader: it is answered at once."""
     s.completing("a", "b", "C1")
     s.sync("a", assign=("a", "b", "C1"), wait=True)
     s.sync("b", "C1", wait=True)
@@ -183,7 +183,7 @@ def follower_comes_late(s: Script) -> None:
 
 @case("SYNC-STABLE")
 def assignment_is_made_once(s: Script) -> None:
-    """What a leader assigns in a stable group is ignored: everybody keeps what it has."""
+    """The leader assigns again in a stable group: every member keeps its assignment."""
     s.stable("a", "b")
     s.sync("a", assign=("a",), wait=True)
     s.sync("b", wait=True)
@@ -192,7 +192,7 @@ def assignment_is_made_once(s: Script) -> None:
 
 @case("SYNC-STABLE", "SYNC-COMPLETING-LEADER")
 def static_member_without_its_instance(s: Script) -> None:
-    """A static member may sync by its id alone."""
+    """A static member syncs with its member id alone: it gets its assignment."""
     s.completing("A1", "B1")
     s.sync("A1", instance=None, assign=("A1", "B1"), wait=True)
     s.sync("B1", instance=None, wait=True)
@@ -200,7 +200,7 @@ def static_member_without_its_instance(s: Script) -> None:
 
 @case("SYNC-STABLE", apis=(("SyncGroup", 4),))
 def sync_below_5_names_no_protocol(s: Script) -> None:
-    """Up to version 4 a sync can't name a protocol and is not asked for one."""
+    """A member syncs in version 4 or below: no protocol is required."""
     s.completing("A1", "b")
     s.sync("A1", version=4, assign=("A1", "b"), wait=True)
     s.sync("b", version=4, wait=True)
@@ -208,7 +208,7 @@ def sync_below_5_names_no_protocol(s: Script) -> None:
 
 @case("SYNC-STABLE", apis=(("SyncGroup", 2),))
 def sync_below_3_names_no_instance(s: Script) -> None:
-    """Up to version 2 a sync has no instance; the id decides alone."""
+    """A member syncs in version 2 or below: its member id alone is checked."""
     s.completing("a", "b")
     s.sync("a", version=0, assign=("a", "b"), wait=True)
     s.sync("b", version=2, wait=True)

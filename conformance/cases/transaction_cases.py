@@ -43,7 +43,7 @@ def transact_by_hand(s: Script, offset: int = 1, **fields: Any) -> None:
 
 @case("TXN-COMMIT-TOPICS-UNKNOWN", "TXN-COMMIT-MEMBER", apis=_TXN, features=("missing-topics",))
 def transaction_for_a_missing_topic(s: Script) -> None:
-    """A topic that doesn't exist is refused before the group is looked at: nobody is fenced."""
+    """A zombie's transaction names a missing topic: the topic is checked before the group."""
     s.stable("A1")
     s.join("A2", wait=True)
     s.transact("A1", topic="missing-t")
@@ -53,7 +53,7 @@ def transaction_for_a_missing_topic(s: Script) -> None:
 
 @case("TXN-COMMIT-TOPICS-UNKNOWN", "FETCH-ANYBODY", apis=_OLD, features=("missing-topics",))
 def transaction_by_hand_for_a_missing_topic(s: Script) -> None:
-    """A topic that doesn't exist is refused, with a group and without."""
+    """A transaction names a missing topic: it is refused, with or without a group."""
     transact_by_hand(s, topic="missing-t")
     s.stable("a")
     transact_by_hand(s, 5)
@@ -63,14 +63,14 @@ def transaction_by_hand_for_a_missing_topic(s: Script) -> None:
 
 @case("TXN-COMMIT-GROUP-ID-INVALID", apis=_OLD)
 def transaction_for_no_group_name(s: Script) -> None:
-    """A transaction can't hold offsets of a group without a name."""
+    """A transaction has the group id "": it is refused."""
     transact_by_hand(s, group="")
     transact_by_hand(s, group="", at_most=2)
 
 
 @case("TXN-COMMIT-GROUP-ABSENT", "FETCH-ANYBODY", apis=_TXN)
 def generation_without_a_group_in_a_transaction(s: Script) -> None:
-    """A member of long ago can't commit, when its group is gone."""
+    """A transaction names a generation of a group that doesn't exist: ILLEGAL_GENERATION."""
     s.transact("a", offset=5, member_id=NOBODY, generation=3)
     s.transact("A1", offset=6, member_id=NOBODY, generation=1)
     s.fetch("a")
@@ -78,7 +78,7 @@ def generation_without_a_group_in_a_transaction(s: Script) -> None:
 
 @case("TXN-COMMIT-NO-MEMBERS", "FETCH-ANYBODY", apis=_OLD)
 def transaction_without_a_group(s: Script) -> None:
-    """Without a generation offsets are stored, though there is no group."""
+    """A transaction names no generation, and no group exists: the offsets are stored."""
     transact_by_hand(s, 7)
     s.fetch("admin")
     s.describe(at_most=5)
@@ -86,7 +86,7 @@ def transaction_without_a_group(s: Script) -> None:
 
 @case("TXN-COMMIT-NO-MEMBERS", "FETCH-ANYBODY", apis=_TXN)
 def transaction_for_an_empty_group(s: Script) -> None:
-    """While nobody is a member a producer outside of the group may set offsets."""
+    """A producer outside the group commits to an Empty group: the offsets are stored."""
     s.stable("a")
     s.transact("a", offset=5)
     s.leave("a")
@@ -96,7 +96,7 @@ def transaction_for_an_empty_group(s: Script) -> None:
 
 @case("TXN-COMMIT-UNKNOWN-MEMBER", "FETCH-ANYBODY", apis=_TXN)
 def member_that_left_transacts(s: Script) -> None:
-    """A member that left can't commit in its last generation, with others there or without."""
+    """A member that left commits in a transaction: it is unknown, with or without other members."""
     s.stable("a", "B1")
     s.transact("a", offset=5)
     s.leave("a")
@@ -108,7 +108,7 @@ def member_that_left_transacts(s: Script) -> None:
 
 @case("TXN-COMMIT-ANONYMOUS", "FETCH-ANYBODY", "HEARTBEAT-STABLE", apis=_TXN)
 def transaction_that_names_nobody(s: Script) -> None:
-    """A commit that names no member is accepted: stable, rebalancing, and before the syncs."""
+    """A transaction names no member: it is accepted in each state."""
     s.stable("a", "B1")
     transact_by_hand(s, 1)
     s.fetch("admin")
@@ -124,7 +124,7 @@ def transaction_that_names_nobody(s: Script) -> None:
 
 @case("TXN-COMMIT-ANONYMOUS", "TXN-COMMIT-NO-MEMBERS", "FETCH-ANYBODY", apis=_OLD)
 def transactions_before_members_were_named(s: Script) -> None:
-    """Up to version 2 a transaction's commit can't name a member: anybody may commit."""
+    """A transaction in version 2 or below can't name a member: it is accepted."""
     for version in range(3):
         transact_by_hand(s, version, at_most=version)
     s.fetch("admin")
@@ -136,7 +136,7 @@ def transactions_before_members_were_named(s: Script) -> None:
 
 @case("TXN-COMMIT-MEMBER", "FETCH-ANYBODY", apis=_TXN)
 def members_transact(s: Script) -> None:
-    """Members commit in transactions, static ones with their instance or by their id alone."""
+    """Members commit in transactions, static ones with or without their instance: accepted."""
     s.stable("A1", "b")
     s.transact("A1", offset=5)
     s.fetch("b")
@@ -148,7 +148,7 @@ def members_transact(s: Script) -> None:
 
 @case("TXN-COMMIT-MEMBER", "COMMIT-COMPLETING", "FETCH-ANYBODY", apis=_TXN)
 def members_transact_in_a_rebalance(s: Script) -> None:
-    """A transaction is accepted from members before they have their assignment, a commit is not."""
+    """Members commit in transactions during a rebalance: accepted in the sync phase, too."""
     s.preparing("A1", "b")
     s.transact("A1", offset=5)
     s.fetch("b")
@@ -161,7 +161,7 @@ def members_transact_in_a_rebalance(s: Script) -> None:
 
 @case("TXN-COMMIT-INSTANCE-FENCED", "FETCH-ANYBODY", "TXN-COMMIT-MEMBER", apis=_TXN)
 def zombie_transacts_in_every_state(s: Script) -> None:
-    """Offsets in a transaction of a process that was replaced never land, in no state."""
+    """A zombie commits in a transaction in each state: it is fenced."""
     s.stable("A1", "B1")
     s.transact("B1", offset=4)
     s.join("B2", wait=True)
@@ -178,7 +178,7 @@ def zombie_transacts_in_every_state(s: Script) -> None:
 
 @case("TXN-COMMIT-INSTANCE-FENCED", "FETCH-ANYBODY", apis=_TXN)
 def transaction_for_the_instance_of_another(s: Script) -> None:
-    """A wrong or unknown id with a held instance is fenced, whatever generation it names."""
+    """A wrong id commits in a transaction with a mapped instance: fenced in any generation."""
     s.stable("A1", "b")
     s.transact("A1", offset=4)
     s.transact("b", offset=5, instance="A")
@@ -190,7 +190,7 @@ def transaction_for_the_instance_of_another(s: Script) -> None:
 
 @case("TXN-COMMIT-INSTANCE-UNMAPPED", "FETCH-ANYBODY", apis=_TXN)
 def transaction_for_an_instance_that_nobody_holds(s: Script) -> None:
-    """A member that speaks for an instance without a holder can't commit in a transaction."""
+    """A member commits in a transaction with an unmapped instance: it is unknown."""
     s.stable("a")
     s.transact("a", offset=4)
     s.transact("a", offset=5, instance="X")
@@ -200,7 +200,7 @@ def transaction_for_an_instance_that_nobody_holds(s: Script) -> None:
 
 @case("TXN-COMMIT-UNKNOWN-MEMBER", "FETCH-ANYBODY", apis=_TXN)
 def unknown_members_transact(s: Script) -> None:
-    """Unknown and pending ids can't commit in a transaction, whatever generation they name."""
+    """Unknown and pending ids commit in a transaction: they are unknown in any generation."""
     s.stable("a")
     s.transact("a", offset=4)
     s.transact("a", offset=5, member_id=NOBODY)
@@ -213,7 +213,7 @@ def unknown_members_transact(s: Script) -> None:
 
 @case("TXN-COMMIT-UNKNOWN-MEMBER", "FETCH-ANYBODY", apis=_TXN)
 def zombie_without_its_instance_transacts(s: Script) -> None:
-    """A process that was replaced is unknown where it names its id alone."""
+    """A zombie commits in a transaction without its instance: it is unknown."""
     s.stable("A1", "B1")
     s.join("B2", wait=True)
     s.transact("B1", offset=5, instance=None)
@@ -222,7 +222,7 @@ def zombie_without_its_instance_transacts(s: Script) -> None:
 
 @case("TXN-COMMIT-ILLEGAL-GENERATION", "FETCH-ANYBODY", apis=_TXN)
 def members_of_another_generation_transact(s: Script) -> None:
-    """Members of an earlier or a later generation can't commit in a transaction, in no state."""
+    """Members commit in a transaction with another generation: refused in each state."""
     s.stable("A1", "b")
     s.transact("A1", offset=4)
     for who in ("A1", "b"):
@@ -237,7 +237,7 @@ def members_of_another_generation_transact(s: Script) -> None:
 
 @case("TXN-COMMIT-ILLEGAL-GENERATION", "FETCH-ANYBODY", apis=_TXN)
 def members_without_a_generation_transact(s: Script) -> None:
-    """A commit that names a member must name its generation, too."""
+    """A member commits in a transaction without a generation: it is refused."""
     s.stable("A1", "b")
     s.transact("A1", offset=4)
     s.transact("A1", offset=5, generation=-1)
@@ -248,21 +248,21 @@ def members_without_a_generation_transact(s: Script) -> None:
 
 @case("TXN-COMMIT-INSTANCE-FENCED", "TXN-COMMIT-UNKNOWN-MEMBER", apis=_TXN)
 def strangers_transact_in_every_state(s: Script) -> None:
-    """Transactions of members that are not what they say are refused; nothing is stored."""
+    """Strangers commit in transactions in each state: they are refused, and nothing is stored."""
     in_every_state(s, commits(s, send=s.transact))
     s.fetch("b")
 
 
 @case("TXN-COMMIT-INSTANCE-UNMAPPED", "TXN-COMMIT-UNKNOWN-MEMBER", apis=_TXN)
 def strangers_transact_in_an_empty_group(s: Script) -> None:
-    """A commit in a transaction that names a generation is refused by an Empty group."""
+    """Strangers commit in a transaction with a generation to an Empty group: they are refused."""
     in_an_empty_group(s, commits(s, send=s.transact))
     s.fetch("b")
 
 
 @case("SESSION-EXPIRED", "TXN-COMMIT-MEMBER", "TXN-COMMIT-UNKNOWN-MEMBER", apis=_TXN)
 def transactions_keep_nobody_alive(s: Script) -> None:
-    """A member that only commits in transactions is removed when its session is over."""
+    """A member only commits in transactions: its session expires."""
     s.says("b", session=Ms("short session"))
     s.stable("A1", "b")
     s.pause("short session", minus=True)
@@ -275,7 +275,7 @@ def transactions_keep_nobody_alive(s: Script) -> None:
 
 @case("FAILOVER-STABLE", "FETCH-ANYBODY", apis=_TXN, features=("restart",))
 def transactions_survive_a_failover(s: Script) -> None:
-    """Offsets that were committed in a transaction are there after a failover."""
+    """Offsets were committed in a transaction before a failover: they are kept."""
     s.stable("A1", "b")
     s.transact("A1", offset=5)
     s.restart()
@@ -286,7 +286,7 @@ def transactions_survive_a_failover(s: Script) -> None:
 
 @case("TXN-COMMIT-METADATA", "FETCH-ANYBODY", apis=_TXN, config=METADATA_SETTING)
 def metadata_too_long_in_a_transaction(s: Script) -> None:
-    """Metadata that are too long refuse their own offset alone, and nobody is fenced later."""
+    """A transaction has too long metadata: only that offset is refused."""
     s.stable("A1")
     s.transact("A1", offset=3)
     s.transact("A1", offset=4, metadata=(TOO_LONG,))
@@ -298,7 +298,7 @@ def metadata_too_long_in_a_transaction(s: Script) -> None:
 
 @case("TXN-COMMIT-METADATA", "FETCH-ANYBODY", apis=_TXN, config=METADATA_SETTING)
 def metadata_too_long_in_one_of_two_partitions_of_a_transaction(s: Script) -> None:
-    """Of a commit in a transaction the offset beside metadata that are too long is stored."""
+    """A transaction has too long metadata for one of two partitions: the other is stored."""
     s.stable("A1")
     s.transact("A1", offset=3, metadata=("", TOO_LONG))
     s.fetch("A1", partitions=(0, 1))
@@ -306,14 +306,14 @@ def metadata_too_long_in_one_of_two_partitions_of_a_transaction(s: Script) -> No
 
 @case("TXN-COMMIT-OUTSIDE-METADATA", "FETCH-ANYBODY", apis=_OLD, config=METADATA_SETTING)
 def metadata_too_long_in_one_of_two_partitions_by_hand(s: Script) -> None:
-    """The same where the commit names nobody, and there is no group."""
+    """A transaction from outside has too long metadata for one partition: the other is stored."""
     transact_by_hand(s, 3, metadata=("", TOO_LONG))
     s.fetch("admin", partitions=(0, 1))
 
 
 @case("TXN-COMMIT-OUTSIDE-METADATA", "FETCH-ANYBODY", apis=_OLD, config=METADATA_SETTING)
 def metadata_too_long_in_a_transaction_by_hand(s: Script) -> None:
-    """The same where the commit names nobody, with a group and without."""
+    """A transaction from outside has too long metadata: refused, with or without a group."""
     transact_by_hand(s, 3)
     transact_by_hand(s, 4, metadata=(TOO_LONG,))
     s.fetch("admin")
@@ -327,7 +327,7 @@ def metadata_too_long_in_a_transaction_by_hand(s: Script) -> None:
 
 @case("TXN-COMMIT-TOO-LARGE", "FETCH-ANYBODY", apis=_TXN, config=RECORD_SETTING)
 def transaction_too_large(s: Script) -> None:
-    """Offsets that can't be written are refused, all of the commit, and those before stay."""
+    """A transaction is too large to be stored: all of it is refused, and earlier offsets stay."""
     s.stable("A1")
     s.transact("A1", offset=3)
     s.transact("A1", offset=4, metadata=("", "m" * PADDING))
@@ -338,7 +338,7 @@ def transaction_too_large(s: Script) -> None:
 
 @case("TXN-COMMIT-OUTSIDE-TOO-LARGE", "FETCH-ANYBODY", apis=_OLD, config=RECORD_SETTING)
 def transaction_too_large_by_hand(s: Script) -> None:
-    """The same where the commit names nobody, with a group and without."""
+    """A transaction from outside is too large to be stored: refused, with or without a group."""
     transact_by_hand(s, 4, metadata=("", "m" * PADDING))
     s.fetch("admin", partitions=(0, 1))
     s.stable("a")
@@ -351,7 +351,7 @@ def transaction_too_large_by_hand(s: Script) -> None:
 
 @case("TXN-COMMIT-NO-MEMBERS", "FETCH-ANYBODY", apis=_TXN)
 def anybody_transacts_without_a_group(s: Script) -> None:
-    """Without members and generation nobody looks at the member and instance that are named."""
+    """A transaction names ids and no generation, and no group exists: its ids aren't checked."""
     transact_by_hand(s, 4)
     for group, named in _NAMED.items():
         s.transact("a", offset=5, generation=-1, group=group, **named)
@@ -360,7 +360,7 @@ def anybody_transacts_without_a_group(s: Script) -> None:
 
 @case("TXN-COMMIT-NO-MEMBERS", "FETCH-ANYBODY", apis=_TXN)
 def anybody_transacts_in_an_empty_group(s: Script) -> None:
-    """A group that everybody left takes transactions of anybody, also of an id not used yet."""
+    """Any sender commits in a transaction to an Empty group, a pending id, too: it is stored."""
     s.stable("a")
     s.leave("a")
     transact_by_hand(s, 4)
@@ -375,7 +375,7 @@ def anybody_transacts_in_an_empty_group(s: Script) -> None:
 
 @case("TXN-COMMIT-GROUP-ABSENT", "FETCH-ANYBODY", apis=_TXN)
 def generation_of_nobody_without_a_group_in_a_transaction(s: Script) -> None:
-    """A generation alone is of no group either, with an instance and without."""
+    """A transaction names a generation alone, and no group exists: it is refused."""
     s.transact("a", offset=5, member_id=NOBODY, generation=3)
     s.transact("a", offset=6, member_id="", generation=3, group="h")
     s.transact("A1", offset=7, member_id="", generation=3, group="i")
@@ -384,7 +384,7 @@ def generation_of_nobody_without_a_group_in_a_transaction(s: Script) -> None:
 
 @case("TXN-COMMIT-GROUP-ID-INVALID", apis=_TXN)
 def member_transacts_for_no_group_name(s: Script) -> None:
-    """A group without a name has no offsets for those who name a member or an instance, either."""
+    """A transaction of a member has the group id "": it is refused."""
     s.transact("a", group="", member_id=NOBODY, generation=3)
     s.transact("A1", group="", member_id=NOBODY, generation=-1)
     transact_by_hand(s, group="", at_most=0)
@@ -392,7 +392,7 @@ def member_transacts_for_no_group_name(s: Script) -> None:
 
 @case("TXN-COMMIT-INSTANCE-UNMAPPED", "FETCH-ANYBODY", apis=_TXN)
 def transaction_of_a_later_generation_for_an_instance_that_nobody_holds(s: Script) -> None:
-    """A member that speaks for an instance without a holder is unknown in any generation."""
+    """A member commits in a transaction with an unmapped instance: unknown in any generation."""
     s.stable("a")
     s.transact("a", offset=4)
     s.transact("a", offset=5, instance="X", generation=GenerationOf("a", plus=1))
@@ -401,7 +401,7 @@ def transaction_of_a_later_generation_for_an_instance_that_nobody_holds(s: Scrip
 
 @case("TXN-COMMIT-MEMBER", "FETCH-ANYBODY", apis=_TXN)
 def dynamic_members_transact_while_a_rebalance_is_prepared(s: Script) -> None:
-    """A dynamic member commits in a transaction before it joins again."""
+    """A dynamic member commits in a transaction in the join phase: the offsets are stored."""
     s.preparing("a", "b")
     s.pause()
     s.transact("a", offset=5)
@@ -419,7 +419,7 @@ def dynamic_members_transact_while_a_rebalance_is_prepared(s: Script) -> None:
     features=("missing-topics",),
 )
 def transactions_for_a_missing_topic_in_each_state(s: Script) -> None:
-    """A topic that doesn't exist is refused first, whoever asks, and whatever the group does."""
+    """A transaction names a missing topic in each state: the topic is checked first."""
     missing: dict[str, Any] = {"topic": "missing-t"}
     s.stable("a", "B1")
     s.transact("a", offset=4)
@@ -439,7 +439,7 @@ def transactions_for_a_missing_topic_in_each_state(s: Script) -> None:
 
 @case("TXN-COMMIT-TOPICS-UNKNOWN", apis=_OLD, features=("missing-topics",))
 def missing_topic_before_members_were_named(s: Script) -> None:
-    """In each old version a topic that doesn't exist is refused, also of a group of no name."""
+    """A transaction in an old version names a missing topic: refused, with group id "", too."""
     for version in range(3):
         transact_by_hand(s, topic="missing-t", at_most=version)
     transact_by_hand(s, topic="missing-t", group="")
@@ -453,7 +453,7 @@ def missing_topic_before_members_were_named(s: Script) -> None:
     config=METADATA_SETTING,
 )
 def metadata_too_long_in_a_transaction_of_a_rebalance(s: Script) -> None:
-    """Metadata that are too long are refused of dynamic members, too, and while they rebalance."""
+    """A dynamic member's transaction has too long metadata in a rebalance: it is refused."""
     s.preparing("a", "b")
     s.pause()
     s.transact("a", offset=3)
@@ -472,7 +472,7 @@ def metadata_too_long_in_a_transaction_of_a_rebalance(s: Script) -> None:
     config=RECORD_SETTING,
 )
 def transaction_too_large_in_a_rebalance(s: Script) -> None:
-    """A record that can't be written is refused of dynamic members, too, and in a rebalance."""
+    """A dynamic member's transaction is too large in a rebalance: it is refused."""
     s.preparing("a", "b")
     s.pause()
     s.transact("a", offset=3)
@@ -485,7 +485,7 @@ def transaction_too_large_in_a_rebalance(s: Script) -> None:
 
 @case("TXN-COMMIT-OUTSIDE-TOO-LARGE", "FETCH-ANYBODY", apis=_OLD, config=RECORD_SETTING)
 def transaction_too_large_before_members_were_named(s: Script) -> None:
-    """A record that can't be written is refused in each old version."""
+    """A transaction in an old version is too large to be stored: it is refused."""
     for version in range(3):
         transact_by_hand(s, 4, metadata=("", "m" * PADDING), at_most=version)
     s.fetch("admin", partitions=(0, 1))

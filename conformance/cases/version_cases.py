@@ -32,7 +32,7 @@ def _versions(versions: Iterable[int]) -> Iterable[dict[str, Any]]:
 
 @case("JOIN-GROUP-ID-INVALID", "JOIN-SESSION-TIMEOUT-INVALID", "JOIN-UNKNOWN-MEMBER")
 def refusals_in_every_version(s: Script) -> None:
-    """A join that is refused is told so in the form of its version."""
+    """A JoinGroup is refused in each version: the answer has the format of its version."""
     s.stable("a")
     for fields in _versions(_JOINS):
         s.join("x", group="", member_id=NOBODY, wait=True, **fields)
@@ -43,7 +43,7 @@ def refusals_in_every_version(s: Script) -> None:
 
 @case("JOIN-PROTOCOLS-INCONSISTENT", "HEARTBEAT-STABLE", isolated=True)
 def protocols_in_every_version(s: Script) -> None:
-    """Who shares no protocol with the members is told so in the form of its version."""
+    """A process shares no protocol, in each version: the answer has the format of its version."""
     s.stable("a")
     for fields in _versions(_JOINS):
         s.join("x", member_id="", protocols=STICKY, wait=True, **fields)
@@ -52,7 +52,7 @@ def protocols_in_every_version(s: Script) -> None:
 
 @case("JOIN-GROUP-FULL", "HEARTBEAT-STABLE", config={"group.max.size": 1})
 def full_group_in_every_version(s: Script) -> None:
-    """A full group refuses a new member in the form of its version."""
+    """A full group refuses a process in each version: the answer has the format of its version."""
     s.stable("a")
     for fields in _versions(_JOINS):
         s.join("x", member_id="", wait=True, **fields)
@@ -61,7 +61,7 @@ def full_group_in_every_version(s: Script) -> None:
 
 @case("JOIN-DYNAMIC-EMPTY", "HEARTBEAT-STABLE")
 def ids_in_every_version(s: Script) -> None:
-    """From version 4 on every version is given an id first."""
+    """A dynamic process joins in each version from 4 on: it gets a pending id."""
     s.stable("a")
     for fields in _versions(_JOINS[4:]):
         s.join("x", member_id="", wait=True, **fields)
@@ -70,7 +70,7 @@ def ids_in_every_version(s: Script) -> None:
 
 @case("JOIN-PENDING-INSTANCE", "HEARTBEAT-STABLE")
 def pending_id_with_an_instance_in_every_version(s: Script) -> None:
-    """A pending id with an instance is refused in every version that has instances."""
+    """A pending id joins with an instance in each version that has them: it is refused."""
     s.stable("A1")
     s.join("n", member_id="", wait=True)
     for fields in _versions(_JOINS[5:]):
@@ -80,7 +80,7 @@ def pending_id_with_an_instance_in_every_version(s: Script) -> None:
 
 @case("JOIN-FOLLOWER-STABLE-SAME", "JOIN-MEMBER-COMPLETING-SAME")
 def generations_in_every_version(s: Script) -> None:
-    """Leader and follower are told their generation in the form of the version that they ask in."""
+    """Leader and follower rejoin in each version: the answer has the format of its version."""
     s.completing("a", "b")
     for fields in _versions(_JOINS):
         s.join("a", "b", wait=True, **fields)
@@ -96,7 +96,7 @@ def generations_in_every_version(s: Script) -> None:
     isolated=True,
 )
 def versions_before_ids_may_use_one(s: Script) -> None:
-    """What a version can't ask for it may use: an id that was handed out to a newer one."""
+    """A pending id joins in version 3 or below: it becomes a member."""
     s.stable("a", "b")
     s.join("n", member_id="", wait=True)
     s.join("n", at_most=3, settle=True)
@@ -112,7 +112,7 @@ def versions_before_ids_may_use_one(s: Script) -> None:
 
 @case("JOIN-STATIC-EMPTY-PREPARING", "JOIN-PHASE-ALL-JOINED", apis=(("JoinGroup", 5),))
 def fenced_joins_in_every_version(s: Script) -> None:
-    """A join that waits is fenced in the form of its version, if an old one names no instance."""
+    """A parked join is fenced in each version: the answer has the format of its version."""
     s.stable("b", "c", "A1")
     for number, version in enumerate(_JOINS, start=1):
         old, new = f"A{number}", f"A{number + 1}"
@@ -129,7 +129,7 @@ def fenced_joins_in_every_version(s: Script) -> None:
 
 @case("LEAVE-MEMBER-PREPARING", "JOIN-PHASE-ALL-JOINED")
 def removed_joins_in_every_version(s: Script) -> None:
-    """A join that waits is told that its member was removed in the form of its version."""
+    """The member of a parked join is removed: the answer has the format of its version."""
     s.stable("b", "c")
     for who, fields in zip("defghi", _versions(_FORMS), strict=True):
         s.enter(who, wait=False, settle=True)
@@ -157,25 +157,25 @@ def _restart_while_joins_wait(s: Script, **joins: int) -> None:
 
 @case("FAILOVER-STABLE", "HEARTBEAT-STABLE", features=("restart",))
 def waiting_joins_of_old_versions_are_sent_away(s: Script) -> None:
-    """Joins that wait when the coordinator goes are sent away; the member is as it was."""
+    """A failover ends parked joins of old versions: they are refused, and their members stay."""
     _restart_while_joins_wait(s, d=0, e=1, f=3)
 
 
 @case("FAILOVER-STABLE", "HEARTBEAT-STABLE", features=("restart",), apis=(("JoinGroup", 5),))
 def waiting_joins_of_newer_versions_are_sent_away(s: Script) -> None:
-    """The same for versions that have instances."""
+    """A failover ends parked joins of versions with instances: they are refused."""
     _restart_while_joins_wait(s, D1=5, E1=6, F1=7)
 
 
 @case("FAILOVER-STABLE", "HEARTBEAT-STABLE", features=("restart",), apis=(("JoinGroup", 8),))
 def waiting_joins_of_the_newest_versions_are_sent_away(s: Script) -> None:
-    """The same for versions that have a reason, and that skip an assignment."""
+    """A failover ends parked joins of the newest versions: they are refused."""
     _restart_while_joins_wait(s, D1=8, E1=9)
 
 
 @case("FAILOVER-STABLE", "JOIN-PHASE-ALL-JOINED", features=("restart",))
 def waiting_syncs_of_every_version_are_sent_away(s: Script) -> None:
-    """Syncs that wait when the coordinator goes are sent away; the stored generation is back."""
+    """A failover ends parked syncs of each version: the stored generation counts."""
     members = ("a", "b", "c", "d", "e", "f")
     s.stable(*members)
     s.join("a", settle=True)
@@ -192,7 +192,7 @@ def waiting_syncs_of_every_version_are_sent_away(s: Script) -> None:
 
 @case("SYNC-UNKNOWN-MEMBER", "SYNC-ILLEGAL-GENERATION", "SYNC-GROUP-ID-INVALID")
 def refused_syncs_in_every_version(s: Script) -> None:
-    """A sync that is refused is told so in the form of its version."""
+    """A SyncGroup is refused in each version: the answer has the format of its version."""
     s.stable("a", "b")
     for version in range(6):
         s.sync("x", group="", member_id=NOBODY, generation=1, at_most=version, wait=True, **KIND)
@@ -210,7 +210,7 @@ def refused_syncs_in_every_version(s: Script) -> None:
 
 @case("SYNC-PREPARING", "SYNC-STABLE")
 def syncs_in_every_version(s: Script) -> None:
-    """In a stable group, and while a rebalance is prepared, a sync is answered in its version."""
+    """A member syncs when stable and in the join phase: the answer has its version's format."""
     s.stable("a", "b")
     for version in range(6):
         s.sync("b", at_most=version, wait=True)
@@ -222,7 +222,7 @@ def syncs_in_every_version(s: Script) -> None:
 
 @case("SYNC-COMPLETING-FOLLOWER", "SYNC-COMPLETING-LEADER")
 def waiting_syncs_of_every_version(s: Script) -> None:
-    """Followers of every version wait for the leader, and are answered each in its own."""
+    """Followers sync in each version: each answer has the format of its version."""
     members = ("a", "b", "c", "d", "e", "f")
     s.completing(*members)
     for name, version in zip(members[1:], (0, 1, 3, 4, 5), strict=True):
@@ -244,19 +244,19 @@ def _leave_while_syncs_wait(s: Script, *versions: int) -> None:
 
 @case("LEAVE-MEMBER", "JOIN-PHASE-ALL-JOINED")
 def overtaken_syncs_of_old_versions(s: Script) -> None:
-    """A sync that waits is told of a rebalance in its version, whoever leaves meanwhile."""
+    """A member leaves while syncs of old versions are parked: each is told to rejoin."""
     _leave_while_syncs_wait(s, 0, 1, 3)
 
 
 @case("LEAVE-MEMBER", "JOIN-PHASE-ALL-JOINED")
 def overtaken_syncs_of_newer_versions(s: Script) -> None:
-    """The same for the versions with flexible fields."""
+    """A member leaves while syncs of flexible versions are parked: each is told to rejoin."""
     _leave_while_syncs_wait(s, 4, 5)
 
 
 @case("JOIN-STATIC-EMPTY-COMPLETING", "JOIN-PHASE-ALL-JOINED", apis=(("JoinGroup", 5),))
 def fenced_syncs_in_every_version(s: Script) -> None:
-    """A sync that waits is fenced in the form of its version, if an old one names no instance."""
+    """A parked sync is fenced in each version: the answer has the format of its version."""
     s.completing("b", "A1")
     for number, version in enumerate(range(6), start=1):
         old, new = f"A{number}", f"A{number + 1}"
@@ -269,7 +269,7 @@ def fenced_syncs_in_every_version(s: Script) -> None:
 
 @case("HEARTBEAT-STABLE", "HEARTBEAT-PREPARING", "HEARTBEAT-ILLEGAL-GENERATION")
 def heartbeats_in_every_version(s: Script) -> None:
-    """Every answer to a heartbeat, in the form of its version."""
+    """Heartbeats get each answer in each version: it has the format of its version."""
     s.stable("A1", "b")
     for version in range(5):
         s.beat("b", at_most=version)
@@ -285,7 +285,7 @@ def heartbeats_in_every_version(s: Script) -> None:
 
 @case("LEAVE-MEMBER", "LEAVE-MEMBER-INSTANCE-FENCED", "LEAVE-MEMBER-UNKNOWN")
 def leaves_in_every_version(s: Script) -> None:
-    """Every answer to a leave with rows, in the form of its version."""
+    """Leaves with rows get each answer in each version: it has the format of its version."""
     s.stable("a", "B1", "c", "d", "e")
     for name, version in zip("cde", (3, 4, 5), strict=True):
         s.leave("x", (IdOf(name), None), (IdOf("a"), "B"), (NOBODY, None), at_most=version)
@@ -295,7 +295,7 @@ def leaves_in_every_version(s: Script) -> None:
 
 @case("LEAVE-GROUP-ID-INVALID", "LEAVE-MEMBER-UNKNOWN")
 def legacy_leaves_in_every_version(s: Script) -> None:
-    """Every answer to a leave without rows, in the form of its version."""
+    """Leaves without rows get each answer in each version: it has the format of its version."""
     s.stable("a", "b", "c", "d")
     for name, version in zip("bcd", (0, 1, 2), strict=True):
         s.leave_legacy(name, version=version)
@@ -306,7 +306,7 @@ def legacy_leaves_in_every_version(s: Script) -> None:
 
 @case(*_COMMITS, "FETCH-ANYBODY", features=("missing-topics",))
 def commits_in_every_version(s: Script) -> None:
-    """Every answer to a commit, in the form of its version; what is stored can be read in any."""
+    """Commits get each answer in each version, and each version can fetch what is stored."""
     s.stable("A1", "b")
     for version in range(2, 10):
         s.commit("b", offset=version, at_most=version)
@@ -321,7 +321,7 @@ def commits_in_every_version(s: Script) -> None:
 
 @case("FETCH-ANYBODY", "COMMIT-STABLE", apis=(("OffsetFetch", 9),))
 def fetches_of_the_newest_versions(s: Script) -> None:
-    """What is stored can be read in versions that name several groups, and in one with members."""
+    """Offsets are fetched in the newest versions, with several groups and with a member id."""
     s.stable("a")
     s.commit("a", offset=7)
     for version in (8, 9):
@@ -330,7 +330,7 @@ def fetches_of_the_newest_versions(s: Script) -> None:
 
 @case("COMMIT-COMPLETING", "COMMIT-PREPARING", "COMMIT-ANONYMOUS")
 def commits_during_a_rebalance_in_every_version(s: Script) -> None:
-    """While a rebalance runs a commit is answered by its phase, in every version."""
+    """Members commit in each version during a rebalance: the answer depends on the phase."""
     s.completing("a", "b")
     for version in range(2, 10):
         s.commit("b", offset=version, at_most=version)
@@ -346,7 +346,7 @@ def commits_during_a_rebalance_in_every_version(s: Script) -> None:
 
 @case("COMMIT-EMPTY-GROUP", "COMMIT-GROUP-ABSENT", "FETCH-ANYBODY")
 def commits_without_members_in_every_version(s: Script) -> None:
-    """Offsets are set for a group without members in every version, whatever id is named."""
+    """A group without members gets commits in each version and for any id: they are stored."""
     s.commit("x", offset=3, member_id=NOBODY, generation=-1, at_most=6)
     for version in range(2, 10):
         s.commit("x", offset=version, member_id="", generation=-1, at_most=version)
@@ -355,7 +355,7 @@ def commits_without_members_in_every_version(s: Script) -> None:
 
 @case("COMMIT-GROUP-ABSENT-GENERATION")
 def generation_without_a_group_or_an_id(s: Script) -> None:
-    """Without a group no generation is right, whether an id is named or not."""
+    """A commit names a generation and no existing group: refused, with or without an id."""
     s.commit("x", member_id="", generation=0, version=7)
     s.commit("x", member_id="", instance="X", generation=3, version=7)
     s.fetch("x")
@@ -363,21 +363,21 @@ def generation_without_a_group_or_an_id(s: Script) -> None:
 
 @case("COMMIT-GROUP-NOT-FOUND", apis=(("OffsetCommit", 9),))
 def group_that_is_not_found_without_an_id(s: Script) -> None:
-    """From version 9 on it is an error of its own, whether an id is named or not."""
+    """A commit of version 9 names a generation and no existing group: GROUP_ID_NOT_FOUND."""
     s.commit("x", member_id="", generation=0, version=9)
     s.commit("x", member_id="", instance="X", generation=3, version=9)
 
 
 @case("COMMIT-GROUP-ABSENT", "FETCH-ANYBODY")
 def offsets_without_a_group_for_an_instance(s: Script) -> None:
-    """Without a group and a generation nobody asks whose offsets they are."""
+    """A commit without a generation names an instance and no existing group: it is stored."""
     s.commit("x", offset=2, member_id="", instance="X", generation=-1)
     s.fetch("x")
 
 
 @case("DESCRIBE-STABLE", "DESCRIBE-UNSTABLE")
 def descriptions_in_every_version(s: Script) -> None:
-    """A group is described in the form of every version, stable or not."""
+    """A group is described in each version, stable or not: the answer has its format."""
     s.stable("A1", "b")
     for version in range(6):
         s.describe(at_most=version)
@@ -388,7 +388,7 @@ def descriptions_in_every_version(s: Script) -> None:
 
 @case("LIST-GROUP")
 def lists_in_every_version(s: Script) -> None:
-    """A group is listed in the form of every version, while it awaits its assignment, too."""
+    """A group is listed in each version, in the sync phase, too: the answer has its format."""
     commit_by_hand(s)
     s.completing("a", "b")
     for version in range(5):
