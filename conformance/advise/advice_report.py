@@ -60,6 +60,29 @@ def setting_words(setting: SettingCost) -> str:
     return f"{setting.form}, {setting.session_s:g} s"
 
 
+def advice_verdict(document: Mapping[str, Any]) -> str:
+    """Return the advice of a document on one line."""
+    lost = "weekly_lost_partition_s"
+    advised, today = document["advised"], document["today"]
+    session = f"{advised['session_timeout_ms'] / 1000:g} s"
+    setting = f"{advised['membership']}+{advised['strategy']}, {session}"
+    loses = f"{advised[lost]:,.0f} partition-seconds a week"
+    if _is_as_today(document):
+        return f"Nothing to change: {setting} loses least, {loses}."
+    than = document["compared_with"].partition(",")[0]
+    against = f"{today[lost]:,.0f} {than if than == 'today' else f'with {than}'}"
+    if document["conflict"]:
+        return f"Not everything can be kept; best is {setting}: {loses}."
+    if advised[lost] > today[lost]:
+        return f"{setting} loses more: {loses}, {against}."
+    return f"Set {setting}: {loses}, {against}."
+
+
+def _is_as_today(document: Mapping[str, Any]) -> bool:
+    same = ("membership", "strategy", "session_timeout_ms")
+    return all(document["advised"][name] == document["today"][name] for name in same)
+
+
 def both_settings(advice: Advice) -> list[SettingCost]:
     """List the advised setting, and today's where it differs."""
     advised, today = advice.advised, advice.today
@@ -605,16 +628,15 @@ def advice_page(document: Mapping[str, Any]) -> TemplatePage:
     noticed = [point["detection_s"] for point in drawn]
     most_part, most_s = max(*parts, 1.0), math.ceil(max(noticed))
     places = [point["session_timeout_ms"] for point in drawn]
-    same = ("membership", "strategy", "session_timeout_ms")
-    is_as_today = all(advised[name] == document["today"][name] for name in same)
     both = [("advised", advised)] + (
-        [] if is_as_today else [(document["compared_with"], document["today"])]
+        [] if _is_as_today(document) else [(document["compared_with"], document["today"])]
     )
     return TemplatePage(
         "advice.html",
         "What to set",
         {
             **{name: document[name] for name in _PAGE_FIELDS},
+            "verdict": advice_verdict(document).removesuffix("."),
             "forms": [*both[:1], *(("", row) for row in document["forms"][1:]), *both[1:]],
             "names": list(curve[0]["weekly_lost_partition_s"]),
             "curve": curve,
@@ -646,13 +668,18 @@ _EVENT_WORDS = {
 
 
 def print_advice(
-    advice: Advice, log: LogFacts | None, inputs: Sequence[str], console: Console
+    verdict: str, advice: Advice, log: LogFacts | None, inputs: Sequence[str], console: Console
 ) -> None:
-    """Print the settings, the reasons, the sources, the assumptions, and how to check them."""
+    """Print the verdict, the week, the settings with reasons, the assumptions, and how to check."""
 
     def say(line: str) -> None:
         console.print(line, soft_wrap=True, markup=False, highlight=False)
 
+    say(verdict)
+    say("")
+    say("In a week, in partition-seconds:")
+    console.print(_forms(advice, inputs, log))
+    say("")
     for line in head_words(advice, log):
         say(line)
     if len(both_settings(advice)) > 1:
@@ -670,9 +697,6 @@ def print_advice(
         say("")
         for line in log_words(advice, log):
             say(line)
-    say("")
-    say("In a week, in partition-seconds:")
-    console.print(_forms(advice, inputs, log))
     say("")
     say(
         "The curve: the part of restarts that outlive a session, which begins up to a heartbeat "

@@ -10,7 +10,7 @@ import click
 
 from fencepost.conformance.advise.advice import advice_for
 from fencepost.conformance.advise.advice_document import advice_document
-from fencepost.conformance.advise.advice_report import print_advice, write_advice
+from fencepost.conformance.advise.advice_report import advice_verdict, print_advice, write_advice
 from fencepost.conformance.advise.known_facts import (
     FACTS,
     AdviceError,
@@ -141,7 +141,7 @@ def advise_command(
     if as_json:
         echo_json(document)
         return 0
-    print_advice(advice, log, list(facts), console())
+    print_advice(advice_verdict(document), advice, log, list(facts), console())
     if report is not None:
         console().print(f"Read {report / 'index.html'}", soft_wrap=True, highlight=False)
     return 0

@@ -15,6 +15,7 @@ from typing import Any
 
 import click
 from rich.console import Console
+from rich.table import Table as Grid
 from rich.text import Text
 
 from fencepost.conformance.cli.cli import exit_codes
@@ -52,7 +53,7 @@ from fencepost.conformance.targets.own_revision import (
     stops_reported,
 )
 from fencepost.conformance.targets.target_registry import find_revision
-from fencepost.model.history.words import plural
+from fencepost.model.history.words import plural, verdict_line
 from fencepost.model.revisions.revisions import is_shipped, lineage, shipped_base
 from fencepost.properties.checking.checking import (
     VIOLATED,
@@ -67,6 +68,7 @@ from fencepost.properties.checking.checking import (
 )
 from fencepost.properties.checking.row_properties import uncovered_rows
 from fencepost.properties.checking.world_cache import WorldCache
+from fencepost.properties.claims.property_classes import SHORTER
 from fencepost.properties.claims.property_registry import PROPERTIES
 from fencepost.properties.explorer.exploration import Exploration
 from fencepost.properties.logic.logic import Engine, PropertyClass
@@ -368,22 +370,29 @@ def _print_check(
     screen: Console, checked: Checked, failures: tuple[Failure, ...], *, in_full: bool
 ) -> None:
     """Print the results; `in_full`: with each world, and the runs of expected failures."""
-    sizes = [f"{question.name} ({_size(explored)})" for question, explored in checked.explored]
+    name, verdict = checked.revision.name, checked.verdict()
+    line = verdict_line((name,), [checked.verdict(most) for most in SHORTER])
+    screen.print(Text(line, style="bold"), soft_wrap=True)
+    screen.print()
+    counts = Counter(checked.findings())
+    grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
+    grid.add_column()
+    grid.add_column(justify="right")
+    for finding in PropertyStatus:
+        if finding in counts:
+            grid.add_row(finding.value, str(counts[finding]))
+    screen.print(grid)
+    screen.print()
+    if not line.endswith(verdict):
+        screen.print(Text(verdict), soft_wrap=True)
     if in_full:
         for question, exploration in checked.explored:
             size = _size(exploration, "states", "all of them")
             screen.print(Text(f"{question.name}: {question.about}: {size}"))
     else:
+        sizes = [f"{question.name} ({_size(explored)})" for question, explored in checked.explored]
         every = "all states" if checked.is_finished else "states"
         screen.print(Text(f"{every} of {len(sizes)} worlds: {', '.join(sizes)}"))
-    counts = Counter(checked.findings())
-    counts_text = ", ".join(
-        f"{counts[finding]} {finding.value}" for finding in PropertyStatus if finding in counts
-    )
-    verdict = checked.verdict()
-    screen.print(
-        Text(f"{checked.revision.name}: {verdict} ({counts_text})", style="bold"), soft_wrap=True
-    )
     scopes = [question.scope for question, _ in checked.explored]
     if scopes and (undone := acts_of_none(scopes)):
         line = f"acts in none of these worlds, so nothing is known of them: {', '.join(undone)}"

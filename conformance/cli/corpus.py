@@ -29,6 +29,7 @@ from fencepost.conformance.cli.options.log_options import (
     master_option,
     scope_options,
 )
+from fencepost.model.history.words import verdict_line
 from fencepost.properties.judging.report import EXIT_CODES, Overall
 from fencepost.properties.mutants.mutants import MUTANTS
 from fencepost.properties.worlds.scope import Scope
@@ -205,6 +206,9 @@ def check_command(
     if as_json:
         say({"revision": judge, **asdict(ran), "models": counted}, as_json=True)
     else:
+        results = ", ".join(f"{number:,} {outcome}" for outcome, number in outcomes.items())
+        click.echo(verdict_line((judge,), (f"traces: {results or 'none'}",)))
+        click.echo()
         say({"revision": judge, **asdict(ran), **outcomes}, as_json=False)
     violated = outcomes.get("violated", 0)
     undecided = outcomes.get("unknown", 0) + outcomes.get("error", 0)
@@ -333,6 +337,11 @@ def explore_command(
         place = Place(out)
         bounds = ExplorationBounds(revision, scope)
         result = explore_levels(running.frontiers(place), place, bounds, max_depth)
+    if not as_json:
+        broken = len(result.broken())
+        words = f"{broken} properties violated" if broken else "no property is violated"
+        click.echo(verdict_line((revision,), (words,)))
+        click.echo()
     say(result.to_json(), as_json=as_json)
     ctx.exit(EXIT_CODES[Overall.VIOLATED if result.broken() else Overall.HOLDS])
 

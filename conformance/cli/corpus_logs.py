@@ -81,6 +81,11 @@ def audit_logs_command(
         counts = document.pop("counts")
         document.pop("skipped")
         document = {"out": out, **document, **counts}
+        outcomes = done.outcomes.most_common()
+        results = ", ".join(f"{number:,} {outcome}" for outcome, number in outcomes)
+        read = f"{plural(done.groups, 'group')} in {plural(done.files, 'file')}"
+        click.echo(f"{read}: {results or 'nothing to judge'}")
+        click.echo()
     say(document, as_json=as_json)
     ctx.exit(EXITS.get(done.outcome, 0))
 

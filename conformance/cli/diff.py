@@ -21,7 +21,7 @@ from fencepost.conformance.cli.options.common_options import (
 )
 from fencepost.conformance.cli.options.log_options import scope_options
 from fencepost.conformance.targets.target_registry import find_revision
-from fencepost.model.history.words import plural
+from fencepost.model.history.words import at_most, plural
 from fencepost.properties.diff.revision_diff import Comparison, compare_revisions
 from fencepost.properties.judging.report import EXIT_CODES, Overall
 from fencepost.properties.worlds.scope import DIFF_SCOPES, NamedScope, Scope
@@ -34,6 +34,7 @@ from fencepost.traces.files.difference_trace import (
 )
 from fencepost.traces.files.text_files import make_folder
 
+_LONGEST_NAME = 22
 _IN_FULL = 8
 """Differences that are printed in full."""
 _NOT_BEYOND = (
@@ -85,7 +86,15 @@ def diff_command(
 def _text(
     comparison: Comparison, stories: list[DifferenceStory], bounds: tuple[NamedScope, ...]
 ) -> list[str]:
-    lines: list[str] = []
+    lines = [_verdict(comparison, len(stories)), "", "Compared:"]
+    for bound, explored in zip(bounds, comparison.explored, strict=True):
+        extent = "completely" if explored.complete else "as far as that"
+        if explored.cut:
+            extent += (
+                ", but not beyond answers that are left open or that clients remember otherwise"
+            )
+        lines.append(f"  {bounds_words(bound)}: {explored.pairs:,} pairs, {extent}")
+    lines.append("")
     for number, story in enumerate(stories[:_IN_FULL], start=1):
         lines += [f"{number}. {story.title}", *story.lines()]
         lines += [f"     {why}" for why in story.why()]
@@ -100,25 +109,22 @@ def _text(
         lines.append("Rules that differ, but nothing shows it: " + ", ".join(comparison.alike))
         if comparison.differences:
             lines.append(_NOT_BEYOND)
-    lines += ["", "Compared:"]
-    for bound, explored in zip(bounds, comparison.explored, strict=True):
-        extent = "completely" if explored.complete else "as far as that"
-        if explored.cut:
-            extent += (
-                ", but not beyond answers that are left open or that clients remember otherwise"
-            )
-        lines.append(f"  {bounds_words(bound)}: {explored.pairs:,} pairs, {extent}")
-    count = len(stories)
-    names = f"{comparison.first.name} and {comparison.other.name}"
-    if count:
-        lines.append(f"{names} differ in {plural(count, 'way')}.")
-    elif comparison.unsaid:
-        lines.append(f"{names} answer the same, where both can be asked.")
-    elif comparison.complete:
-        lines.append(f"No client can tell {names} apart within these bounds: all was compared.")
-    else:
-        lines.append(f"Nothing tells {names} apart so far; there is more than was compared.")
+    while not lines[-1]:
+        lines.pop()
     return lines
+
+
+def _verdict(comparison: Comparison, count: int) -> str:
+    """Return the verdict on one line."""
+    first, other = (at_most(_LONGEST_NAME, r.name) for r in (comparison.first, comparison.other))
+    names = f"{first} and {other}"
+    if count:
+        return f"{names} differ in {plural(count, 'way')}."
+    if comparison.unsaid:
+        return f"{names} answer the same, where both can be asked."
+    if comparison.complete:
+        return f"No client can tell {names} apart within these bounds."
+    return f"Nothing tells {names} apart so far: the search is not complete."
 
 
 def _json(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import click
 from rich.table import Table
 from rich.text import Text
@@ -9,6 +11,7 @@ from rich.text import Text
 from fencepost.conformance.cli.cli import exit_codes
 from fencepost.conformance.cli.options.common_options import console, echo_json, json_option
 from fencepost.conformance.runtime.toolchain.doctor import CHECKS, examine
+from fencepost.model.history.words import first_names
 from fencepost.model.suggestions import did_you_mean
 
 _NAMES = {check.name: check for check in CHECKS}
@@ -46,6 +49,8 @@ def doctor_command(*, names: tuple[str, ...], as_json: bool) -> int:
         }
         echo_json({"checks": rows, "missing": missing})
         return int(bool(missing))
+    console().print(Text(_verdict(missing), "bold red" if missing else "bold green"))
+    console().print()
     table = Table(box=None, pad_edge=False, show_header=False)
     for finding in findings:
         sign = Text("yes", "green") if finding.is_there else Text("no", "yellow")
@@ -55,3 +60,10 @@ def doctor_command(*, names: tuple[str, ...], as_json: bool) -> int:
         table.add_row(Text(finding.check.name, "bold"), sign, details)
     console().print(table)
     return int(bool(missing))
+
+
+def _verdict(missing: Sequence[str]) -> str:
+    """Return the verdict on one line."""
+    if not missing:
+        return "Everything needed is there."
+    return f"Missing: {first_names(missing, 3)}."

@@ -35,6 +35,7 @@ from fencepost.conformance.targets.own_revision import (
     stops_reported,
 )
 from fencepost.conformance.targets.target_registry import find_revision
+from fencepost.model.history.words import verdict_line
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.revisions import lineage
 from fencepost.properties.checking.checking import (
@@ -50,7 +51,7 @@ from fencepost.properties.checking.checking import (
 )
 from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, is_quiet
 from fencepost.properties.checking.liveness import Promise
-from fencepost.properties.claims.property_classes import headline
+from fencepost.properties.claims.property_classes import SHORTER, headline
 from fencepost.properties.claims.property_registry import find_property, known_of_releases
 from fencepost.properties.claims.world_properties import DECIDED
 from fencepost.properties.explorer.exploration import SUFFIXES, Exploration, Progress, graph_text
@@ -208,13 +209,17 @@ def _is_unsafe(failure: Failure) -> bool:
     return failure.finding in VIOLATED and failure.claim.property_class is PropertyClass.SAFETY
 
 
-def _verdict(explored: Explored) -> str:
-    """Return the headline of an exploration, "" where it is finished and nothing is violated."""
+def _verdict(explored: Explored, most: int | None = None) -> str:
+    """Return the headline of an exploration, "" where it is finished and nothing is violated.
+
+    `most`: the greatest number of names in a list, as for `headline`.
+    """
     wrong = [(f.id, f.claim.property_class) for f in explored.failures if f.finding in VIOLATED]
     if explored.exploration.full:
-        return unfinished_verdict(wrong, explored.exploration.states)
+        return unfinished_verdict(wrong, explored.exploration.states, most)
     is_whole = has_all_explored({p.id for p in explored.properties}, explored.revision)
-    return headline(wrong, safe="safe within these bounds" if is_whole else "") if wrong else ""
+    safe = "safe within these bounds" if is_whole else ""
+    return headline(wrong, safe=safe, most=most) if wrong else ""
 
 
 def failure_json(failure: Failure) -> dict[str, Any]:
@@ -402,7 +407,11 @@ def explore_command(
     if as_json:
         echo_json(exploration_json(explored))
     else:
-        _print_exploration(console(), exploration_json(explored), explored.failures)
+        line = verdict_line(
+            (explored.revision.name,),
+            [_verdict(explored, most) or "no property is violated" for most in SHORTER],
+        )
+        _print_exploration(console(), line, exploration_json(explored), explored.failures)
     unmet = ids and "not reached" in exploration_json(explored)["properties"].values()
     wrong = [failure for failure in explored.failures if failure.finding in VIOLATED]
     is_full = explored.exploration.full
@@ -452,29 +461,32 @@ def _progress_line(done: Progress) -> str:
 
 
 def _print_exploration(
-    screen: Console, document: dict[str, Any], failures: tuple[Failure, ...]
+    screen: Console, line: str, document: dict[str, Any], failures: tuple[Failure, ...]
 ) -> None:
+    """Print the verdict, which is `line`, the figures, and each failure."""
+    screen.print(Text(line, style="bold"), soft_wrap=True)
+    screen.print()
     end = "complete" if document["complete"] else "cut off by a limit"
     if document["stuck"]:
         end = f"the machine stops in {document['stuck']:,} of them"
-    screen.print(
-        Text(
-            f"{document['revision']}: {document['states']:,} states, {document['transitions']:,} "
-            f"transitions, {len(document['levels'])} levels, {end}"
-        )
+    findings = list(document["properties"].values())
+    speed = (
+        f"{document['states_per_second']:,} states and {document['transitions_per_second']:,} "
+        f"transitions per second in {document['jobs']} process(es), {document['peak_mib']:,} MiB"
     )
-    screen.print(
-        Text(
-            f"{document['states_per_second']:,} states and {document['transitions_per_second']:,} "
-            f"transitions per second in {document['jobs']} process(es), "
-            f"{document['peak_mib']:,} MiB"
-        )
-    )
-    held = [name for name, finding in document["properties"].items() if finding == "holds"]
+    rows = {
+        "states": f"{document['states']:,}, {end}",
+        "transitions": f"{document['transitions']:,}, in {len(document['levels'])} levels",
+        "properties": f"{findings.count('holds')} hold, "
+        f"{findings.count('not reached')} not reached within these bounds",
+        "speed": speed,
+    }
+    for name, value in rows.items():
+        screen.print(Text(f"{name:11}  {value}"), soft_wrap=True)
+    screen.print()
+    if document["verdict"] and not line.endswith(document["verdict"]):
+        screen.print(Text(document["verdict"]), soft_wrap=True)
     unmet = [name for name, finding in document["properties"].items() if finding == "not reached"]
-    screen.print(Text(f"{len(held)} {'property holds' if len(held) == 1 else 'properties hold'}"))
-    if document["verdict"]:
-        screen.print(Text(document["verdict"], style="bold"), soft_wrap=True)
     if unmet:
         screen.print(Text(f"not reached within these bounds: {', '.join(unmet)}"))
     if blind := document["beyond_reach"]:

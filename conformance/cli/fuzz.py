@@ -42,11 +42,10 @@ from fencepost.conformance.search.fuzz.fuzz import (
     write_corpus,
 )
 from fencepost.conformance.search.fuzz.fuzz_report import (
-    finding_lines,
+    finding_line,
     fuzz_document,
+    lines,
     progress_line,
-    search_lines,
-    verdict_lines,
     write_fuzz,
     write_trace,
 )
@@ -58,7 +57,7 @@ from fencepost.conformance.targets.target_registry import (
     find_target,
     revision_for,
 )
-from fencepost.model.revision import Revision
+from fencepost.model.history.words import plural
 from fencepost.properties.judging.known_failures import KnownFailure, aliases_of
 from fencepost.properties.workers.processes import Stop
 from fencepost.traces.files.known_failure_lists import load
@@ -171,7 +170,7 @@ def fuzz_command(
         )
         return fuzz(lambda: find_target(target, target_settings), options, listener)
 
-    listener = _News(report, judge, earlier, is_printed=not as_json)
+    listener = _News(report, earlier, is_printed=not as_json)
     fuzzed = run_until_signal(searched)
     if earlier is not None:
         fuzzed = fuzzed.compared_with(earlier)
@@ -182,41 +181,38 @@ def fuzz_command(
     if as_json:
         echo_json(fuzz_document(fuzzed).plain())
     else:
-        _echo(verdict_lines(fuzzed))
+        _echo(lines(fuzzed))
     return fuzzed.exit_code()
 
 
-def _echo(lines: Iterable[str]) -> None:
-    for line in lines:
+def _echo(text: Iterable[str]) -> None:
+    for line in text:
         click.echo(line)
     sys.stdout.flush()
 
 
 class _News(FuzzListener):
-    """Shows findings as they come, and keeps their traces at once."""
+    """Prints a line for each finding as it comes, and keeps its trace at once."""
 
     def __init__(
-        self, report: Path | None, judge: Revision, earlier: EarlierRun | None, *, is_printed: bool
+        self, report: Path | None, earlier: EarlierRun | None, *, is_printed: bool
     ) -> None:
         self._report = report
-        self._revision = judge
         self._earlier = earlier
         self._is_printed = is_printed
-        self._number = 0
 
     def searched(self, fuzzed: FuzzResult) -> None:
-        """Print the end of the search."""
-        if self._is_printed:
-            _echo(search_lines(fuzzed))
+        """Print the end of the search, where there are findings to shrink and confirm."""
+        if self._is_printed and (kinds := len(fuzzed.tally.failures)):
+            _echo([f"{plural(kinds, 'kind')} of failure to shrink and confirm"])
 
     def examined(self, finding: PlanFinding, trace: TraceFile | None) -> None:
-        """Print a finding, and write its files."""
+        """Print a line for a finding, and write its files."""
         if self._report is not None and trace is not None:
             write_trace(finding.case.id, trace, self._report)
         if self._is_printed and not finding.is_only_counted:
-            self._number += 1
             status = "" if self._earlier is None else self._earlier.status_of(finding)
-            _echo(finding_lines(self._number, finding, self._revision, status))
+            _echo([finding_line(finding, status)])
 
 
 class _Progress:

@@ -158,17 +158,21 @@ def fuzz_client_command(
     if as_json:
         echo_json(search_json(search, held.name, seed, judge.name))
         return exit_code(search)
-    if replayed is not None:
-        for finding in search.findings:
-            news.examined(finding)
     news.say(summary(search))
+    if search.excused:
+        excused = ", ".join(search.excused)
+        news.say(f"excused, since the reference client violates them, too: {excused}")
+    for finding in search.findings:
+        news.say("")
+        for line in finding_lines(finding):
+            news.say(line)
     if report is not None:
         news.say(f"Read {report / 'index.html'}")
     return exit_code(search)
 
 
 class _News(SearchListener):
-    """Prints a line for each finding as it comes, and the finding when it was examined."""
+    """Prints a line for each finding as it comes."""
 
     def __init__(self, *, is_printed: bool) -> None:
         self._is_printed = is_printed
@@ -182,8 +186,3 @@ class _News(SearchListener):
     def violated(self, finding: ClientFinding) -> None:
         """Print a line."""
         self.say(violation_line(finding))
-
-    def examined(self, finding: ClientFinding) -> None:
-        """Print the finding with the acts that show it."""
-        for line in finding_lines(finding):
-            self.say(line)

@@ -27,11 +27,11 @@ from fencepost.conformance.cli.options.common_options import (
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.targets.own_revision import own_parts, promises_for, properties_for
 from fencepost.conformance.targets.target_registry import find_revision
-from fencepost.model.history.words import plural
+from fencepost.model.history.words import plural, verdict_line
 from fencepost.model.revision import Revision
 from fencepost.model.table.expr import Column
 from fencepost.properties.checking.liveness import PROMISES_BY_ID
-from fencepost.properties.claims.property_classes import headline
+from fencepost.properties.claims.property_classes import SHORTER, headline
 from fencepost.properties.claims.property_registry import FORMULAS, PROPERTIES, find_formula
 from fencepost.properties.logic.logic import Engine, Property, PropertyClass
 from fencepost.properties.mutants.abstract_mutants import abstract_twists
@@ -151,11 +151,22 @@ def _is_safe(proof: Proof) -> bool:
     return not others and PropertyClass.SAFETY not in violated.values()
 
 
-def _verdict(proof: Proof) -> str:
-    """Return the headline, "" where no property fails."""
+def _verdict(proof: Proof, most: int | None = None) -> str:
+    """Return the headline, "" where no property fails; `most`: as for `headline`."""
     violated = _violated(proof)
     safe = "safe by what is proved" if _is_safe(proof) else ""
-    return headline(violated.items(), safe=safe) if violated else ""
+    return headline(violated.items(), safe=safe, most=most) if violated else ""
+
+
+def _verdict_line(proof: Proof) -> str:
+    """Return the verdict on one line."""
+    others = len(proof.failures)
+    rest = f"{plural(others, 'obligation')} failed" if others else "every obligation is proved"
+    if not others and proof.uncovered:
+        rest = f"{plural(len(proof.uncovered), 'step')} not covered"
+    elif not others and proof.expected:
+        rest = "every obligation is proved, or fails as expected"
+    return verdict_line((proof.revision,), [_verdict(proof, most) or rest for most in SHORTER])
 
 
 def _only_explored() -> list[str]:
@@ -224,6 +235,18 @@ def _show(proof: Proof, seconds: float, runs: Runs, *, in_full: bool) -> None:
     from fencepost.properties.proofs.proof_results import Result  # noqa: PLC0415  (as above)
 
     screen = console()
+    line = _verdict_line(proof)
+    screen.print(Text(line, style="bold"), soft_wrap=True)
+    screen.print()
+    proved = sum(obligation.result is Result.PROVED for obligation in proof.obligations)
+    screen.print(
+        f"{len(proof.obligations)} obligations, {proved} proved, "
+        f"{len(proof.expected)} fail as expected, {len(proof.failures)} failed"
+        + (f", {len(proof.kept)} proved here alone" if proof.kept else "")
+        + (f", {plural(len(proof.uncovered), 'step')} not covered" if proof.uncovered else "")
+    )
+    if (verdict := _verdict(proof)) and not line.endswith(verdict):
+        screen.print(Text(verdict), soft_wrap=True)
     _show_rows(screen, proof, in_full=in_full)
     if proof.expected:
         screen.print("\nExpected violations", style="bold")
@@ -254,15 +277,6 @@ def _show(proof: Proof, seconds: float, runs: Runs, *, in_full: bool) -> None:
             ):
                 _show_run(screen, runs[obligation.about, obligation.rule], printed)
         _show_rest(screen, chosen)
-    proved = sum(obligation.result is Result.PROVED for obligation in proof.obligations)
-    screen.print(
-        f"\n{proof.revision}: {len(proof.obligations)} obligations, {proved} proved, "
-        f"{len(proof.expected)} fail as expected, {len(proof.failures)} failed"
-        + (f", {len(proof.kept)} proved here alone" if proof.kept else "")
-        + (f", {plural(len(proof.uncovered), 'step')} not covered" if proof.uncovered else "")
-    )
-    if verdict := _verdict(proof):
-        screen.print(Text(f"{proof.revision}: {verdict}", style="bold"), soft_wrap=True)
     if not in_full:
         subjects = "answers, deadlines, bytes, what clients know, and what comes in the end"
         more = f"{len(_only_explored())} more properties (--json)"

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from fencepost.conformance.cli.options.common_options import report_option
-from fencepost.conformance.site.site import INDEX, write_site
+from fencepost.conformance.site.site import INDEX, counted, write_site
 from fencepost.model.history.words import plural
 
 
@@ -28,4 +28,5 @@ def site_command(*, certificates: tuple[Path, ...], report: Path) -> None:
     two targets, and badges.  It needs no server and no scripts.
     """
     results = write_site(certificates, report)
-    click.echo(f"{report / INDEX}: {plural(len(results), 'certificate')}")
+    click.echo(f"{plural(len(results), 'certificate')}: {counted(results)}")
+    click.echo(f"Read {report / INDEX}")

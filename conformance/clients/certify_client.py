@@ -237,10 +237,10 @@ async def certificate_of(
     among = SCENARIOS if own is None else own
     scenarios = matching_scenarios(patterns, among)
     left_out = count_cases(among) - count_cases(scenarios)
-    notes = (f"{plural(left_out, 'case')} not chosen",) if left_out else ()
+    notes = (f"{plural(left_out, 'case')} not selected",) if left_out else ()
     if own is not None:
         others = plural(count_cases(SCENARIOS), "case")
-        notes = (f"scenarios of a file, and none of the catalogue's {others}", *notes)
+        notes = (f"scenarios from a file: the catalogue's {others} were not run", *notes)
     async with open_stage(broker, revision) as stage:
         certifier = ClientCertifier(
             client, stage, jobs=jobs, keeps_traces=keeps_traces, progress=progress

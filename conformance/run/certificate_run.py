@@ -112,10 +112,7 @@ async def certificate_of(
     certificate = replace(certificate, versions=all_versions(), suite=suite.figures)
     # A run without all cases certifies nothing, so the certificate says it.
     if unchosen := len(suite.entries) - len(entries):
-        notes = (
-            *certificate.notes,
-            f"{plural(unchosen, 'case')} {'was' if unchosen == 1 else 'were'} not chosen",
-        )
+        notes = (*certificate.notes, f"{plural(unchosen, 'case')} not selected")
         certificate = replace(certificate, notes=notes)
     known = listed(certificate.provenance.version)
     results = apply(certificate.results, known, revision)

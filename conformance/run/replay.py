@@ -67,9 +67,11 @@ class Replayed:
         return EXIT_SAME if self.same else EXIT_OTHER
 
     def text(self) -> str:
-        """Return both verdicts in words."""
+        """Return the comparison in a line, then both verdicts."""
         recorded = self.recorded
-        lines = []
+        lines = [f"the same verdict: {self.today.outcome}"]
+        if not self.same:
+            lines = [f"another verdict: {self.today.outcome}, recorded {recorded.outcome}"]
         if self.shows:
             lines.append(f"the run shows ({self.shows}): {recorded.message}")
             recorded = replace(recorded, message="Each answer is one that the revision gives.")
@@ -77,7 +79,7 @@ class Replayed:
             lines.append(f"recorded and today: {_words(recorded)}")
         else:
             lines += [f"recorded: {_words(recorded)}", f"today:    {_words(self.today)}"]
-        return "\n".join([*lines, "the same verdict" if self.same else "another verdict"])
+        return "\n".join(lines)
 
     def to_json(self) -> dict[str, Any]:
         """Return both verdicts for programs."""

@@ -20,9 +20,11 @@ from rich.table import Table
 
 from fencepost.conformance.simulate.deployment_scenario import DeploymentScenario
 from fencepost.conformance.simulate.simulate import FIGURES, Cost, Variant, costs_json, percentiles
+from fencepost.model.history.words import at_most, plural, verdict_line
 from fencepost.traces.files.text_files import cell
 from fencepost.traces.report.report_writer import PlainReport, TemplatePage, write_report
 
+_LOST = "unavailable_partition_s"
 _DRAWN = 40
 """Partitions that have a lane; of more, those with the longest gaps."""
 _WIDTH, _ROW, _LEFT, _TOP, _CHART = 1000, 18, 150, 20, 64
@@ -81,6 +83,37 @@ class PartitionTimeline:
     rebalances: tuple[Mapping[str, Any], ...]
 
 
+def simulation_verdict(documents: Sequence[Document]) -> str:
+    """Return the verdict on one line: the cost of one form, or the forms that lose least and most.
+
+    `documents`: of each form, as its JSON.  Of several seeds the figures are medians.
+    """
+    first, count = documents[0], len(documents)
+    troubles = sum(len(_troubles(document)) for document in documents)
+    trouble = f"; {plural(troubles, 'problem')}" if troubles else ""
+    if count == 1:
+        rebalances = plural(round(_median(first, "rebalances")), "rebalance")
+        lost = f"{_median(first, _LOST):,.1f} partition-seconds not consumed"
+        gap = f", the longest gap {_median(first, 'longest_gap_s'):,.1f} s"
+        words = f"{rebalances}, {lost}"
+        return verdict_line(
+            (first["scenario"],), (f"{words}{gap}{trouble}", f"{words}{trouble}", words)
+        )
+    ranked = sorted(documents, key=lambda document: _median(document, _LOST))
+    (best, least), (worst, most) = (
+        (str(each["variant"]), f"{_median(each, _LOST):,.1f}") for each in (ranked[0], ranked[-1])
+    )
+    which = "" if count == 2 else " most,"
+    words = f"{best} loses least, {least} partition-seconds; {worst}{which} {most}"
+    short = f"{at_most(45, best)} loses least, {least} partition-seconds"
+    return verdict_line((first["scenario"],), (f"{words}{trouble}", words, short))
+
+
+def _median(document: Document, name: str) -> float:
+    of_all = document.get("percentiles")
+    return float((document[name] if of_all is None else of_all[name]["p50"]) or 0.0)
+
+
 def simulation_page(
     about: str, documents: Sequence[Document], figures: Sequence[Sequence[tuple[str, str]]]
 ) -> TemplatePage:
@@ -104,6 +137,7 @@ def simulation_page(
         f"{first['scenario']}: simulation",
         {
             "about": about,
+            "verdict": simulation_verdict(documents),
             "first": first,
             "several": len(first.get("seeds", ())),
             "forms": len(names),
@@ -291,9 +325,9 @@ def print_variants(
 ) -> None:
     """Print what each form costs, side by side or `as_rows`; of one alone its rebalances, too."""
     first = variants[0].first
-    if scenario.about:
-        console.print(scenario.about, soft_wrap=True, markup=False)
-    console.print(_title(variants), soft_wrap=True, markup=False)
+    verdict = simulation_verdict([variant.document().plain() for variant in variants])
+    for line in filter(None, (verdict, scenario.about, _title(variants))):
+        console.print(line, soft_wrap=True, markup=False)
     console.print(_each_a_row(variants) if as_rows else _figures(variants))
     for variant in variants:
         for line in _trouble(variant.first, named=len(variants) > 1):
@@ -312,7 +346,7 @@ def _title(variants: Sequence[Variant]) -> str:
     size = f"{len(variants)} sets of values"
     if len(sizes) == 1:
         size = f"{first.members} members, {first.partitions} partitions"
-    return f"{first.scenario}: {size}, {runs}"
+    return f"{size[0].upper()}{size[1:]}, {runs}."
 
 
 def _figures(variants: Sequence[Variant]) -> Table:

@@ -37,6 +37,7 @@ from fencepost.conformance.site.site_results import (
     slug,
 )
 from fencepost.model.history.words import plural
+from fencepost.properties.judging.report import Overall
 from fencepost.traces.files.text_files import write_texts
 from fencepost.traces.report.certificate_data import FAILED, OUTCOMES, SIGNS, CaseRow
 from fencepost.traces.report.report_writer import TemplatePage, trace_page_texts
@@ -196,6 +197,12 @@ def write_site(certificates: Sequence[Path], folder: Path) -> list[Result | Clie
     return [*results, *clients]
 
 
+def counted(results: Iterable[Result | ClientResult]) -> str:
+    """Count results by verdict, e.g. `5 holds, 1 violated`."""
+    counts = Counter(result.document["verdict"] for result in results)
+    return ", ".join(f"{counts[each.value]} {each.value}" for each in Overall if counts[each.value])
+
+
 def pages(
     results: Sequence[Result], clients: Sequence[ClientResult] = ()
 ) -> Iterator[tuple[str, str]]:
@@ -221,7 +228,8 @@ def _coordinators(
     rules = {rule: about for about, inner in areas.items() for rule in inner}
     cases = len({case for result in results for case in result.cases})
     heat = rows(areas, results)
-    yield _page("index", INDEX, "Results", **columns, heat=heat, cases=cases, clients=clients)
+    values = {"heat": heat, "cases": cases, "clients": clients, "verdicts": counted(results)}
+    yield _page("index", INDEX, "Results", **columns, **values)
     tables = {
         name: rows({rule: [rule] for rule in inner}, results) for name, inner in areas.items()
     }

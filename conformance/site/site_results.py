@@ -109,7 +109,9 @@ class Result:
         counts, tone = self.counts(), self.tone()
         verdict = [] if tone == "known-failure" else [self.view.verdict]
         rest = [f"{counts[word]} {word}" for word in ("unsupported", "skipped") if counts[word]]
-        rest += [note for note in self.document.get("left_out", ()) if note.endswith("not chosen")]
+        rest += [
+            note for note in self.document.get("left_out", ()) if note.endswith("not selected")
+        ]
         text = "; ".join([*verdict, self.summary(), *rest])
         return text, "partly" if tone == "holds" and rest else tone
 

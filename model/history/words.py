@@ -32,6 +32,9 @@ _LONGEST_SESSION_MS = 1_800_000
 """Kafka's default of group.max.session.timeout.ms."""
 _MOST_TOPICS = 8
 _LONGEST, _KEPT_LENGTH = 120, 40
+LONGEST_VERDICT = 100
+"""Characters of a verdict: it is one line, in the terminal and everywhere else."""
+_LEAST_SUBJECT = 30
 
 DEVIATES = re.compile(r"(?P<field>[\w.\[\]-]+) (?P<got>.*) instead of (?P<want>.*)", re.DOTALL)
 """The oracle's words for a deviation in one field of an answer."""
@@ -61,6 +64,36 @@ def enumerated(words: Sequence[str], last: str = "and") -> str:
     if len(words) < 2:
         return "".join(words)
     return f"{', '.join(words[:-1])} {last} {words[-1]}"
+
+
+def at_most(length: int, text: str) -> str:
+    """Return a text on one line of at most `length` characters, its middle left out if need be."""
+    flat = " ".join(text.split())
+    if len(flat) <= length:
+        return flat
+    end = (length - 1) // 3
+    return f"{flat[: length - 1 - end]}…{flat[-end:]}"
+
+
+def verdict_line(subjects: Sequence[str], verdicts: Sequence[str]) -> str:
+    """Return subject and verdict on one line of at most `LONGEST_VERDICT` characters.
+
+    `subjects`, `verdicts`: forms of either, longest first.  The longest verdict that fits is taken,
+    with the longest subject that does; where none fits, the subject is cut.
+    """
+    for verdict in verdicts:
+        for subject in subjects:
+            line = f"{subject}: {verdict}"
+            if len(line) <= LONGEST_VERDICT:
+                return line
+    room = max(_LEAST_SUBJECT, LONGEST_VERDICT - len(verdicts[-1]) - 2)
+    return at_most(LONGEST_VERDICT, f"{at_most(room, subjects[-1])}: {verdicts[-1]}")
+
+
+def first_names(names: Sequence[str], most: int | None) -> str:
+    """Return the first `most` names as a list, and the number of others; None: all names."""
+    rest = 0 if most is None else len(names) - most
+    return ", ".join(names[:most]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
 def made_by(implementation: str, version: str) -> str:

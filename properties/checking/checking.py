@@ -26,7 +26,7 @@ from functools import cache, partial
 from typing import NamedTuple, TypeVar, get_args
 
 from fencepost.model.classic.vocabulary import MEMBERSHIP
-from fencepost.model.history.words import plural
+from fencepost.model.history.words import first_names, plural
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.revisions import is_release, is_shipped, lineage, rows_of_its_own
 from fencepost.model.table.expr import Column
@@ -263,32 +263,34 @@ class Checked:
         failing = self._failing(_FAILURES if self.is_finished else VIOLATED)
         return any(strict or weight is PropertyClass.SAFETY for _, weight in failing)
 
-    def verdict(self) -> str:
+    def verdict(self, most: int | None = None) -> str:
         """Return the headline: safe or not, and what else the revision changes.
 
-        It speaks of safety only where every property was looked at, and of some worlds as such.
+        It speaks of safety only where every property was checked, and of some worlds as such.
+        `most`: the greatest number of names in a list, as for `headline`.
         """
         if not self.is_finished:
-            return unfinished_verdict(self._failing(VIOLATED), self.states)
+            return unfinished_verdict(self._failing(VIOLATED), self.states, most)
         if self.holds:
             return "every property holds, or fails as is known of it"
         untested = self._failing({PropertyStatus.UNTESTED})
         unknown = any(weight is PropertyClass.SAFETY for _, weight in untested)
-        rows = self._unknown_rows()
+        rows = self._unknown_rows(most)
         safe = "not shown to be safe" if unknown else rows or self._safe()
-        parts = [headline(self._failing(VIOLATED), safe=safe), rows if unknown else ""]
+        parts = [headline(self._failing(VIOLATED), safe=safe, most=most), rows if unknown else ""]
         if untested and not unknown:
-            parts.append(f"never put to the test: {', '.join(name for name, _ in untested)}")
+            names = first_names([name for name, _ in untested], most)
+            parts.append(f"never put to the test: {names if most != 0 else len(untested)}")
         return "; ".join(filter(None, parts))
 
-    def _unknown_rows(self) -> str:
+    def _unknown_rows(self, most: int | None) -> str:
         """Return the words for rows of which too little is known; "" if there are none.
 
         They stand where no safety property is violated.
         """
         own = plural(len(self.own_rows), "own row")
         parts = [
-            f"no {lack} {len(rows)} of its {own}: {', '.join(rows)}"
+            f"no {lack} {len(rows)} of its {own}" + f": {first_names(rows, most)}" * (most != 0)
             for lack, rows in (
                 ("world exercises", self.unexercised),
                 ("property covers", self.own_uncovered),
@@ -320,10 +322,12 @@ class Checked:
         return [(claim.id, claim.property_class) for claim, finding in both if finding in findings]
 
 
-def unfinished_verdict(wrong: Sequence[tuple[str, PropertyClass]], states: int) -> str:
+def unfinished_verdict(
+    wrong: Sequence[tuple[str, PropertyClass]], states: int, most: int | None = None
+) -> str:
     """Return the headline where a limit ended the search; `wrong`: what was violated until then."""
     if wrong:
-        return f"{headline(wrong, safe='')}; not finished, {states:,} states explored"
+        return f"{headline(wrong, safe='', most=most)}; not finished, {states:,} states explored"
     return f"nothing violated in the {states:,} states explored; not finished"
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from fencepost.model.history.words import plural
+from fencepost.model.history.words import first_names, plural
 from fencepost.properties.logic.logic import PropertyClass
 
 _TWO_CONSUMERS = "two clients may read the same partitions"
@@ -187,21 +187,31 @@ def harm_of(name: str) -> str:
     return _CLASSES[name][1]
 
 
-def headline(violated: Iterable[tuple[str, PropertyClass]], *, safe: str = "safe") -> str:
+def headline(
+    violated: Iterable[tuple[str, PropertyClass]], *, safe: str = "safe", most: int | None = None
+) -> str:
     """Return the verdict of a run by what it violates: "not safe: …", or "safe; changes …".
 
-    `safe`: the first words where no safety property is violated; "" where none was looked at.
+    `safe`: the first words where no safety property is violated; "" where none was checked.
+    `most`: the greatest number of names of each class, 0: counts alone, None: all names.
     """
     by_class: dict[PropertyClass, list[str]] = {each: [] for each in PropertyClass}
     for name, property_class in violated:
         if name not in by_class[property_class]:
             by_class[property_class].append(name)
-    unsafe = by_class[PropertyClass.SAFETY]
-    promises, costs = by_class[PropertyClass.PROMISE], by_class[PropertyClass.COST]
-    parts = [f"not safe: {', '.join(unsafe)}"] if unsafe else [safe] if safe else []
+    names = {each: f": {first_names(by_class[each], most)}" * (most != 0) for each in by_class}
+    unsafe = len(by_class[PropertyClass.SAFETY])
+    promises = len(by_class[PropertyClass.PROMISE])
+    parts = [safe] if safe and not unsafe else []
+    if unsafe:
+        parts = [f"not safe{names[PropertyClass.SAFETY] or f': {unsafe} violated'}"]
     if promises:
-        many = "one promise" if len(promises) == 1 else plural(len(promises), "promise")
-        parts.append(f"changes {many}: {', '.join(promises)}")
-    if costs:
-        parts.append(f"costs rebalances: {', '.join(costs)}")
+        many = "one promise" if promises == 1 else plural(promises, "promise")
+        parts.append(f"changes {many}{names[PropertyClass.PROMISE]}")
+    if by_class[PropertyClass.COST]:
+        parts.append(f"costs rebalances{names[PropertyClass.COST]}")
     return "; ".join(parts)
+
+
+SHORTER = (None, 1, 0)
+"""Values of `most` for forms of a verdict, the longest first."""

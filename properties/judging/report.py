@@ -12,7 +12,7 @@ from enum import Enum
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from fencepost.model.coordinator import Config, Provenance
-from fencepost.model.history.words import made_by, plural
+from fencepost.model.history.words import made_by, plural, verdict_line
 from fencepost.model.plans.times import LEAST_LAG_MS
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import LEVELS, Level
@@ -67,7 +67,7 @@ class Report(Generic[ResultT]):
 
     @property
     def subject(self) -> str:
-        """Return what is held to what, e.g. `mock (librdkafka 2.16.1) under kafka-4`."""
+        """Return the subject and the revision, e.g. `mock (librdkafka 2.16.1) under kafka-4`."""
         made = made_by(self.provenance.implementation, self.provenance.version)
         return f"{self.provenance.target} ({made}) {self.conditions}"
 
@@ -126,23 +126,31 @@ class Report(Generic[ResultT]):
         )
 
     def summary(self) -> str:
-        """Return the verdict in a line, e.g. `mock (librdkafka 2.16.1) under kafka-4: holds`.
+        """Return the verdict on one line, e.g. `mock (librdkafka 2.16.1) under kafka-4: holds`.
 
-        One that rests on known failures at MUST begins with how many cases pass.
+        One that rests on known failures at MUST begins with the number of cases that pass.
         """
+        subjects = (self.subject, self._short_subject)
         words = self._verdict_words(Counter(r.outcome for r in self.results if self.deciding(r)))
         if self.overall() is Overall.HOLDS:
             if not self.excused() and (known := len(self.of(Outcome.KNOWN_FAILURE))):
                 words += f", with {plural(known, 'known failure')}"
-            words += "; certified" if self.certified() else "; not certified"
-        return f"{self.subject}: {words}"
+            whole = f"{words}; certified" if self.certified() else f"{words}; not certified"
+            return verdict_line(subjects, (whole, words))
+        return verdict_line(subjects, (words,))
+
+    @property
+    def _short_subject(self) -> str:
+        return f"{self.provenance.target} {self.conditions}"
 
     def details(self) -> tuple[str, ...]:
-        """Return what belongs to the verdict beside its line: counts, and what was left out."""
+        """Return what the verdict's line has no room for: counts, and what was left out."""
         known = len(self.of(Outcome.KNOWN_FAILURE))
         counted = [] if self.overall() is Overall.HOLDS or not known else [known]
         below = self._below([r for r in self.results if not self.deciding(r)])
+        whole = [] if self.summary().startswith(f"{self.subject}: ") else [self.subject]
         return (
+            *whole,
             *(plural(number, "known failure") for number in counted),
             *([f"{below} below {self.level.value} (not counted)"] if below else []),
             *self.left_out(),
@@ -165,8 +173,8 @@ class Report(Generic[ResultT]):
             return "holds"
         passed, known = len(self.of(Outcome.PASS)), len(self.of(Outcome.KNOWN_FAILURE))
         return (
-            f"passes {passed} of {len(self.results)}; {plural(known, 'known failure')}; "
-            f"holds apart from {'it' if known == 1 else 'them'}"
+            f"passes {passed} of {len(self.results)}, "
+            f"holds apart from {plural(known, 'known failure')}"
         )
 
     def _below(self, others: Sequence[CheckResult]) -> str:

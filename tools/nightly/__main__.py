@@ -190,6 +190,7 @@ def _before(named: Path | None, report: Path) -> Before | None:
 
 
 def _echo(night_report: NightReport, report: Path) -> None:
+    click.echo(f"\n{night_report.summary()}")
     urgent = [entry for entry in night_report.entries if entry.is_pending]
     for entry in urgent[:_SOME]:
         click.echo()
@@ -202,7 +203,7 @@ def _echo(night_report: NightReport, report: Path) -> None:
             click.echo(f"  fencepost adopt {report / entry.trace}")
     if urgent[_SOME:]:
         click.echo(f"\nand {len(urgent) - _SOME} more")
-    click.echo(f"\n{night_report.summary()}: {report / 'index.html'}")
+    click.echo(f"\nRead {report / 'index.html'}")
 
 
 def _how(entry: TrackedBug) -> str:

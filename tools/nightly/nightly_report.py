@@ -31,7 +31,7 @@ from fencepost.conformance.search.findings.tracked_bugs import (
     trace_texts,
     track_bugs,
 )
-from fencepost.model.history.words import plural
+from fencepost.model.history.words import LONGEST_VERDICT, at_most, first_names, plural
 from fencepost.properties.judging.report import EXIT_CODES, Overall
 from fencepost.properties.oracle.fingerprint import Bug
 from fencepost.traces.files.bounded import DocumentError, own_version, read_json, schema_error
@@ -112,7 +112,7 @@ def nightly_page(document: Mapping[str, Any], page_traces: Mapping[str, PageTrac
         )
         for status, title, colour, note, folded in _GROUPS
     ]
-    heading = f"Night of {document['night']}: {document['summary']}"
+    heading = at_most(LONGEST_VERDICT, f"Night of {document['night']}: {document['summary']}")
     return page_with_traces(
         "nightly.html",
         heading,
@@ -293,7 +293,7 @@ class NightReport:
         return EXIT_CODES[Overall.HOLDS]
 
     def summary(self) -> str:
-        """Return the report in one sentence."""
+        """Return the verdict on one line."""
         sure = sum(entry.sure == EACH_TIME for entry in self.new)
         unsure = len(self.new) - sure
         parts = [f"{sure} new finding{'s' if sure > 1 else ''}"] if sure else []
@@ -302,14 +302,14 @@ class NightReport:
         still = sum(entry.status == OPEN for entry in self.entries)
         parts += [f"{still} still open"] if still else []
         failed = [part.name for part in self.night.parts if part.status == FAILED]
-        parts += [f"{', '.join(failed)} failed"] if failed else []
+        parts += [f"{first_names(failed, 2)} failed"] if failed else []
         if self.night.options.named:
             gone = [part.name for part in self.night.parts if part.status == UNAVAILABLE]
-            parts += [f"{', '.join(gone)} not available"] if gone else []
+            parts += [f"{first_names(gone, 1)} not available"] if gone else []
         parts += ["ended early"] if self.night.stopped else []
         newer = self.night.newer_kafka
         parts += [f"Kafka {newer} is out: certify kafka:{newer}"] if newer else []
-        return "; ".join(parts)
+        return at_most(LONGEST_VERDICT, "; ".join(parts))
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as a JSON object that its schema allows.  Raises ReportError."""

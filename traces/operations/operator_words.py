@@ -18,6 +18,7 @@ from typing import Annotated, Any, Generic, TypeVar
 
 from msgspec import UNSET, Meta, UnsetType
 
+from fencepost.model.history.words import LONGEST_VERDICT, at_most
 from fencepost.traces.files.document_schema import Count, Document, DocumentSchema
 from fencepost.traces.operations.client_libraries import (
     LIBRARIES,
@@ -83,11 +84,11 @@ K = TypeVar("K")
 R = TypeVar("R")
 
 
-def problems_text(report: OperatorReport, judged: int | None = None) -> str:
+def problem_texts(report: OperatorReport, judged: int | None = None) -> list[str]:
     """Format what hurt: problems, and groups without a member; else that nothing did.
 
     Problems are "shown in this log" where it can't show some kinds.  `judged`: the number of groups
-    of which that is said, None if the log has no others.
+    to which that applies, None if the log has no others.
     """
     problems = report.problems
     of_brokers = sum(problem.is_of_broker for problem in problems)
@@ -101,15 +102,8 @@ def problems_text(report: OperatorReport, judged: int | None = None) -> str:
     nothing = "no problem with clients shown" if limit else "0 problems with clients"
     where = " in this log" if limit else ""
     if judged is not None:
-        which = "one group that was" if judged == 1 else f"{judged:,} groups that were"
-        where = f" in the {which} judged"
-    return ", ".join(parts) or f"{nothing}{where}"
-
-
-def headline(report: OperatorReport, judged: int | None = None) -> str:
-    """Return what hurt, and what it cost, as the beginning of a sentence; see problems_text."""
-    text = "; ".join(filter(None, (problems_text(report, judged), _cost_text(report))))
-    return f"{text[0].upper()}{text[1:]}"
+        where = f" in the {'one group' if judged == 1 else f'{judged:,} groups'} judged"
+    return parts or [f"{nothing}{where}"]
 
 
 def verdict(
@@ -118,32 +112,48 @@ def verdict(
     results: str | None,
     others: Mapping[str, str],
     fenced: int = 0,
-) -> str:
-    """Return the first line of an audit, without its full stop.
+) -> list[str]:
+    """Return the verdict as sentences: the first on one line, then what it has no room for.
 
-    `groups`: number of classic groups; `results`: what their audit came to, None where the log has
-    no answers of the broker; `others`: the protocol of each group that is not classic; `fenced`:
-    how often a member of those was fenced.
+    `groups`: number of classic groups; `results`: the counts of their outcomes, None where the log
+    has no answers of the broker; `others`: the protocol of each group that is not classic;
+    `fenced`: the number of times that a member of those was fenced.
     """
-    left_out = ""
-    whose = "whose" if len(others) == 1 else "of which"
-    beside = f", {whose} members were fenced {often(fenced)}" if fenced else ""
+    left_out = []
     if others:
-        protocols = sorted(set(others.values()))
-        which = "another protocol" if len(protocols) == 1 else "other protocols"
-        left_out = f"{times(len(others), 'group')} of {which} ({', '.join(protocols)})"
+        protocols = ", ".join(sorted(set(others.values())))
+        left_out = [f"{times(len(others), 'group')} not judged ({protocols})"]
+    whose = "their" if len(others) > 1 else "its"
+    more = [f"{whose} members were fenced {often(fenced)}"] if fenced else []
     if not groups and others:
-        return f"Nothing judged: {left_out}{beside}, and no group of the classic protocol"
-    text = f"{headline(report, groups if others else None)}; {times(groups, 'group')}"
+        return _on_lines(["nothing judged: no group of the classic protocol", *left_out], more)
+    first, *problems = problem_texts(report, groups if others and results is None else None)
     if results is None:
-        text += " read, the broker's answers not judged"
-    elif results:
-        text += f": {results}"
-    return f"{text}; {left_out} not judged{beside}" if left_out else text
+        more = [*problems, *_cost_texts(report), *more, "the broker's answers are not judged"]
+        return _on_lines([first, *(left_out or [f"{times(groups, 'group')} read"])], more)
+    read = f"{times(groups, 'group')}: {results}" if results else times(groups, "group")
+    return _on_lines([first, read, *left_out], [*problems, *_cost_texts(report), *more])
 
 
-def _cost_text(report: OperatorReport) -> str:
-    """Format what restarts cost, and how many rebalances were avoidable; "" if nothing."""
+def _on_lines(first: Sequence[str], more: Sequence[str]) -> list[str]:
+    """Return clauses as sentences: a first line with those that fit, then each of the others.
+
+    `first`: what goes into the first line before `more`.
+    """
+    line, rest = first[0], list(first[1:])
+    if len(line) >= LONGEST_VERDICT:
+        line, rest = at_most(LONGEST_VERDICT - 1, line), [*first]
+    kept = []
+    for clause in [*rest, *more]:
+        if len(line) + len(clause) + 3 <= LONGEST_VERDICT:
+            line += f"; {clause}"
+        else:
+            kept.append(clause)
+    return [f"{text[0].upper()}{text[1:]}." for text in (line, *kept)]
+
+
+def _cost_texts(report: OperatorReport) -> list[str]:
+    """Format the cost of restarts, and the number of avoidable rebalances; nothing if zero."""
     parts = []
     costs = [f for f in report.figures.values() if f.cost]
     if costs:
@@ -159,7 +169,7 @@ def _cost_text(report: OperatorReport) -> str:
         parts.append(
             f"{avoidable:,} of {times(report.rebalances.count, 'rebalance')} {be} avoidable{more}"
         )
-    return ", ".join(parts)
+    return parts
 
 
 NO_LINE = "The log has no line about a group of the classic protocol."

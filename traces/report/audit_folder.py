@@ -91,7 +91,7 @@ def _lines_read(run: LogRun) -> list[str]:
 
 
 def _server_lines(run: ServerLogRun) -> Iterator[str]:
-    yield f"{verdict(run.report, len(run.groups), None, run.other_groups, _fenced(run))}."
+    yield from verdict(run.report, len(run.groups), None, run.other_groups, _fenced(run))
     if run.unread:
         yield f"{unread_heading(run.unread)}, so this is not all:"
         for line in unread_words(run.unread):
@@ -106,7 +106,7 @@ def _request_lines(run: AuditRun) -> Iterator[str]:
     counts = ", ".join(
         f"{run.count(o)} {o}" for o in (EXPLAINED, VIOLATED, UNKNOWN) if run.count(o)
     )
-    yield f"{verdict(run.report, len(run.groups), counts, run.other_groups)}."
+    yield from verdict(run.report, len(run.groups), counts, run.other_groups)
     yield ""
     yield from operator_summary(run.report)
     yield from _lines_read(run)
@@ -163,7 +163,7 @@ def _other_groups(run: LogRun) -> Iterator[str]:
         )
     fenced = run.fenced if isinstance(run, ServerLogRun) else ()
     if fenced:
-        yield "Lines of these groups about fenced members, which are counted only:"
+        yield "Lines of these groups about fenced members, which are only counted:"
     for each in fenced[:_MOST]:
         who = some(list(each.members), _NAMED)
         when = ""

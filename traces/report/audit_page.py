@@ -93,6 +93,9 @@ def audit_page(
     how often a member of those was fenced.
     """
     counts = {word: sum(1 for g in judged if g.outcome == word) for word in _OUTCOMES}
+    heading, *more = _heading(
+        report, counts, unread, other_groups or {}, fenced, is_judged=not not_covered
+    )
     problems, life_lines = operator_problems(report), report.life_lines.rows
     rebalances = chosen(report, _REBALANCES)
     links = {row.place: f"rebalance-{number}" for number, row in enumerate(rebalances, 1)}
@@ -101,13 +104,13 @@ def audit_page(
     by_group = causes_by_group(report)
     return page_with_traces(
         "audit.html",
-        _heading(report, counts, unread, other_groups or {}, fenced, is_judged=not not_covered),
+        heading.removesuffix("."),
         traces or {},
         outcome="unknown" if unread else _worst(counts, len(problems)),
         unread=_points(unread_words(unread)),
         is_partly_shown=bool(report.unshown or unread),
         facts=_facts(report, counts if judged else {}),
-        covered=list(covered(report)),
+        covered=[*more, *covered(report)],
         judged=[g for g in judged if g.outcome != "explained"][:_ROWS],
         unexplained=counts["violated"] + counts["unknown"],
         problems=problems[:_ROWS],
@@ -214,12 +217,12 @@ def _heading(
     fenced: int,
     *,
     is_judged: bool,
-) -> str:
+) -> list[str]:
     counts_text = ", ".join(f"{counts[w]:,} {w}" for w in reversed(_OUTCOMES) if counts[w])
     groups = sum(counts.values()) or report.groups
     results = counts_text if is_judged else None
-    beside = f"; {unread_heading(unread)}" if unread else ""
-    return f"{verdict(report, groups, results, other_groups, fenced)}{beside}"
+    rest = [f"{unread_heading(unread)}."] if unread else []
+    return [*verdict(report, groups, results, other_groups, fenced), *rest]
 
 
 def _facts(report: OperatorReport, counts: Mapping[str, int]) -> list[tuple[str, str]]:

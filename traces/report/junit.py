@@ -67,16 +67,19 @@ def junit_xml(report: Certificate | ClientCertificate) -> str:
     if isinstance(report, ClientCertificate):
         cases = [_client_case(report, result) for result in report.by_obligation()]
         cases.sort(key=lambda case: _client_order(case.suite))
-        return junit_document(report.subject, cases, None)
+        return junit_document(report.summary(), cases, None)
     revision = revisions.find(report.revision)
     real = report.clock == "real"
     results = sorted(report.results, key=lambda r: (area(r.case.id), LEVELS.index(r.level)))
     cases = [_case(report, result, revision, real=real) for result in results]
-    return junit_document(report.subject, cases, report.seconds if real else None)
+    return junit_document(report.summary(), cases, report.seconds if real else None)
 
 
 def junit_document(name: str, cases: Sequence[JUnitCase], seconds: float | None) -> str:
-    """Make the document of these cases, in suites in their order; `seconds`: of the whole."""
+    """Make the document of these cases, in suites in their order.
+
+    `name`: the verdict on one line; `seconds`: of the whole.
+    """
     root = ET.Element("testsuites", name=_clean(name))
     _count(root, cases)
     if seconds is not None:

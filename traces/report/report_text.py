@@ -1,6 +1,6 @@
-"""Print a certificate on the screen: first what failed and why, then the counts, last the verdict.
+"""Print a certificate on the screen: the verdict on one line, the counts, then what failed and why.
 
-Failures are grouped by cause, and each cause is told by one case, with its sentence; the first also
+Failures are grouped by cause, and one case stands for each, with its sentence; the first also
 with their steps.  Known failures are one line for each reason, since a target may have hundreds.
 All of it fits on two screens, and the report has the rest.  The output is plain text where it does
 not go to a terminal.
@@ -71,31 +71,39 @@ def print_certificate(
 ) -> None:
     """Print a report for people.  `reported`: files are written, too, which have the rest."""
     rest = "the report" if reported else "--report DIR"
-    if isinstance(report, ClientCertificate):
-        _client_failures(report, console, rest)
-        _client_cases(report, Outcome.KNOWN_FAILURE, "Known failures", console, rest)
-        _client_cases(report, Outcome.UNKNOWN, "Not decided", console, rest)
-    else:
-        _failures(report, revisions.find(report.revision), console, rest)
-        _known(report, console, rest)
-        _undecided(report, console)
-        _unsupported(report, console, rest)
+    style = EXCUSED if report.excused() else OVERALL[report.overall()]
+    say(console, report.summary(), style)
+    console.print()
     if report.results:
         console.print(_counts_table(report, console))
         console.print()
-    if isinstance(report, Certificate):
-        for api, versions in report.broken_versions().items():
-            say(console, f"advertised but broken: {api} {spans(versions)}", "yellow")
-            reasons = report.broken.get(api, {})
-            for why in dict.fromkeys(reasons.get(version, "") for version in versions):
-                own = [version for version in versions if reasons.get(version, "") == why]
-                if why:
-                    say(console, f"  {spans(own)}: {why}", "dim")
-        _rules(report, console)
-    style = EXCUSED if report.excused() else OVERALL[report.overall()]
-    say(console, report.summary(), style)
     for detail in report.details():
         say(console, f"  - {detail}")
+    if isinstance(report, Certificate):
+        _broken_versions(report, console)
+    if report.details():
+        console.print()
+    if isinstance(report, ClientCertificate):
+        _client_failures(report, console, rest)
+        _client_cases(report, Outcome.UNKNOWN, "Undecided", console, rest)
+        _client_cases(report, Outcome.KNOWN_FAILURE, "Known failures", console, rest)
+    else:
+        _failures(report, revisions.find(report.revision), console, rest)
+        _undecided(report, console)
+        _known(report, console, rest)
+        _unsupported(report, console, rest)
+        _rules(report, console)
+
+
+def _broken_versions(certificate: Certificate, console: Console) -> None:
+    """Print the versions of APIs that the target advertises and can't speak, with the reason."""
+    for api, versions in certificate.broken_versions().items():
+        say(console, f"advertised but broken: {api} {spans(versions)}", "yellow")
+        reasons = certificate.broken.get(api, {})
+        for why in dict.fromkeys(reasons.get(version, "") for version in versions):
+            own = [version for version in versions if reasons.get(version, "") == why]
+            if why:
+                say(console, f"  {spans(own)}: {why}", "dim")
 
 
 def print_cut_short(results: Sequence[CheckResult], total: int, console: Console) -> None:
@@ -166,7 +174,7 @@ def _failures(certificate: Certificate, revision: Revision, console: Console, re
         _others(cause, console)
         console.print()
     if len(causes) > _FULL_CAUSES:
-        words = f"the steps of all but the first {_FULL_CAUSES} causes are in what --report writes"
+        words = f"steps are printed for the first {_FULL_CAUSES} causes; {report} has the others"
         say(console, words, "dim")
         console.print()
     if rest := causes[_MOST_CAUSES:]:
@@ -257,7 +265,7 @@ def _known(certificate: Certificate, console: Console, report: str) -> None:
     if not results:
         return
     reasons = Counter(_reason(result) for result in results)
-    say(console, f"Known failures ({len(results)}) by reason, {report} names the cases:", "bold")
+    say(console, f"Known failures ({len(results)}) by reason; {report} names the cases:", "bold")
     width = len(str(max(reasons.values())))
     for reason, count in sorted(reasons.items(), key=lambda item: (-item[1], item[0])):
         say(console, f"  {count:>{width}}  {reason}", COLOURS[Outcome.KNOWN_FAILURE])
@@ -274,7 +282,7 @@ def _undecided(certificate: Certificate, console: Console) -> None:
     results = certificate.of(Outcome.UNKNOWN)
     if not results:
         return
-    say(console, f"Not decided ({len(results)}):", "bold")
+    say(console, f"Undecided ({len(results)}):", "bold")
     reasons: dict[str, list[CaseResult]] = {}
     for result in results:
         reasons.setdefault(result.observed or result.message, []).append(result)
@@ -286,7 +294,7 @@ def _undecided(certificate: Certificate, console: Console) -> None:
         say(console, f"      {why}")
     if is_in_a_file(certificate.revision):
         base = revisions.find(certificate.revision).base
-        words = f"  A case that was written for {base} may not come to its rule by yours."
+        words = f"  The cases are written for {base}: with your rules one may not reach its rule."
         say(console, words, "dim")
     if certificate.clock == "virtual":
         console.print()

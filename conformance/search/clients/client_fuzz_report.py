@@ -13,7 +13,7 @@ from fencepost.conformance.cases.clients.scenario import Scenario, read_scenario
 from fencepost.conformance.search.clients.client_search import ClientFinding, ClientSearch
 from fencepost.model.bad_input import BadInputError
 from fencepost.model.coordinator import Provenance
-from fencepost.model.history.words import plural
+from fencepost.model.history.words import plural, verdict_line
 from fencepost.model.table.table import Level
 from fencepost.properties.judging.known_failures import note_of
 from fencepost.properties.judging.outcome import Outcome
@@ -42,7 +42,7 @@ def exit_code(search: ClientSearch) -> int:
 
 
 def summary(search: ClientSearch) -> str:
-    """Summarise a search in a line."""
+    """Return the verdict on one line, with its counts."""
     new = [finding for finding in search.findings if not finding.known]
     sure = sum(finding.is_confirmed for finding in new)
     parts = [plural(sure, "finding")]
@@ -51,13 +51,16 @@ def summary(search: ClientSearch) -> str:
     if known := len(search.findings) - len(new):
         parts.append(f"{known} known")
     if search.excused:
-        parts.append(f"{len(search.excused)} that the reference client shows, too")
+        parts.append(f"{len(search.excused)} excused")
     if search.broken:
-        parts.append(f"{plural(search.broken, 'scenario')} broke off")
+        parts.append(f"{search.broken} broke off")
     if search.is_cut_short:
         parts.append("ended early")
     made = f"{search.introduction.client} {search.introduction.version}".strip()
-    return f"{made}: {plural(search.scenarios, 'scenario')}; {', '.join(parts)}"
+    scenarios = plural(search.scenarios, "scenario")
+    return verdict_line(
+        (made,), (f"{scenarios}; {', '.join(parts)}", f"{scenarios}; {', '.join(parts[:2])}")
+    )
 
 
 def violation_line(finding: ClientFinding) -> str:

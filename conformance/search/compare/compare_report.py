@@ -25,7 +25,7 @@ from fencepost.conformance.search.compare.difference import (
     Taken,
     TargetDifference,
 )
-from fencepost.model.history.words import plural, request_words
+from fencepost.model.history.words import at_most, plural, request_words
 from fencepost.model.plans.steps import Await, Request, Settle, describe
 from fencepost.properties.judging.outcome import CaseResult
 from fencepost.traces.files.document_schema import Document
@@ -33,6 +33,7 @@ from fencepost.traces.files.document_schema import Document
 _MARK = "   ← they differ"
 _STEP = re.compile(r" \(step \d+(?:, answered in \d+)?\)")
 _LONGEST_LIST = 3
+_LONGEST_NAME = 25
 
 
 class StepRow(Document, frozen=True, rename={"text": "step", "left": "one", "right": "other"}):
@@ -162,16 +163,14 @@ def names(comparison: TargetComparison) -> tuple[str, str]:
 
 
 def text(comparison: TargetComparison) -> list[str]:
-    """Write the whole comparison, line by line."""
-    lines: list[str] = []
+    """Write the whole comparison, line by line: the verdict, the counts, then each difference."""
+    lines = [summary(comparison), "", *_tally(comparison.tally)]
     for key, (left, right) in comparison.unlike_settings.items():
         lines.append(f"Their settings differ: {key} is {left} and {right}.")
     for number, confirmed in enumerate(comparison.differences, 1):
-        lines += [f"Difference {number}", *_difference_lines(comparison, confirmed), ""]
+        lines += ["", f"Difference {number}", *_difference_lines(comparison, confirmed)]
     for confirmed in comparison.unsteady:
-        lines += ["Not seen each time", *_difference_lines(comparison, confirmed), ""]
-    lines += _tally(comparison.tally)
-    lines.append(summary(comparison))
+        lines += ["", "Not seen each time", *_difference_lines(comparison, confirmed)]
     return lines
 
 
@@ -219,8 +218,8 @@ def _tally(tally: CompareTally) -> Iterator[str]:
 
 
 def summary(comparison: TargetComparison) -> str:
-    """Write the last line."""
-    left, right = names(comparison)
+    """Write the verdict on one line."""
+    left, right = (at_most(_LONGEST_NAME, name) for name in names(comparison))
     count = len(comparison.differences)
     if count:
         more = f"; {plural(comparison.more, 'more kind')} not examined" if comparison.more else ""

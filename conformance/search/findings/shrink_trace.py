@@ -69,12 +69,12 @@ class Shrunk:
     runs: int = 0
 
     def text(self) -> str:
-        """In words."""
-        size = "minimal" if self.is_minimal else "smaller, and perhaps not minimal"
+        """Return the result on one line."""
+        size = "minimal" if self.is_minimal else "perhaps not minimal"
         tried = plural(self.tried, "plan")
-        text = f"{plural(self.before, 'step')}, now {self.steps} ({size}; {tried} tried)"
+        text = f"{self.steps} of {plural(self.before, 'step')} left ({size}; {tried} tried)"
         if self.failed < self.runs:
-            text += f"; it fails in {self.failed} of {plural(self.runs, 'run')} only"
+            text += f"; fails in {self.failed} of {plural(self.runs, 'run')}"
         return text
 
 

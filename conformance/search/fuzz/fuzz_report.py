@@ -26,7 +26,7 @@ from fencepost.conformance.search.fuzz.earlier_run import (
 )
 from fencepost.conformance.search.fuzz.fuzz import FuzzResult
 from fencepost.conformance.search.fuzz.tally import Tally
-from fencepost.model.history.words import how_often, plural
+from fencepost.model.history.words import how_often, made_by, plural, verdict_line
 from fencepost.model.revision import Revision
 from fencepost.properties.judging.outcome import Outcome
 from fencepost.traces.files.text_files import file_inside, trace_name, write_texts
@@ -162,27 +162,51 @@ def progress_line(tally: Tally) -> str:
 
 
 def lines(fuzzed: FuzzResult) -> Iterator[str]:
-    """Describe a run for people."""
-    yield from search_lines(fuzzed)
+    """Describe a run for people: the verdict, counts, the findings, and the coverage."""
+    yield _verdict(fuzzed)
+    yield ""
+    yield from _counts(fuzzed)
     findings = [each for each in fuzzed.everything if not each.is_only_counted]
     for number, finding in enumerate(findings, start=1):
         status = "" if fuzzed.since is None else fuzzed.since.status_of(finding)
         yield from finding_lines(number, finding, fuzzed.revision, status)
-    yield from verdict_lines(fuzzed)
+    yield ""
+    yield from _coverage_lines(fuzzed)
 
 
-def search_lines(fuzzed: FuzzResult) -> Iterator[str]:
-    """Describe requests and coverage."""
-    tally, provenance = fuzzed.tally, fuzzed.provenance
-    yield (
-        f"{provenance.target} ({provenance.implementation} {provenance.version}), judged by "
-        f"{fuzzed.revision.name}, seed {fuzzed.seed}"
-    )
+def finding_line(finding: PlanFinding, status: str = "") -> str:
+    """Describe a finding in a line, as it comes.  `status`: since an earlier run."""
+    return f"{_kind(finding, status)}: {finding.fingerprint}"
+
+
+def _counts(fuzzed: FuzzResult) -> Iterator[str]:
+    """Write the table: revision, seed, plans with their outcomes, and the end of the search."""
+    tally = fuzzed.tally
     speed = ""
     if fuzzed.clock == "real":
         speed = f" in {tally.seconds:.0f} s, {rate(tally):.0f} per second"
     outcomes = ", ".join(f"{tally.outcomes[o]} {o.value}" for o in Outcome if tally.outcomes[o])
-    yield f"{_sent(tally.requests, tally.plans)}{speed}: {outcomes}"
+    provenance, since = fuzzed.provenance, fuzzed.since
+    rows = {
+        "target": made_by(provenance.implementation, provenance.version),
+        "judged by": f"{fuzzed.revision.name}, seed {fuzzed.seed}",
+        "sent": f"{_sent(tally.requests, tally.plans)}{speed}",
+        "plans": outcomes,
+        "ended": fuzzed.gave_up or ("stopped early" if fuzzed.stopped else fuzzed.ended),
+        "died": how_often(tally.died) if tally.died else "",
+        "since the run before": "" if since is None else since.counts(),
+    }
+    width = max(len(name) for name, value in rows.items() if value)
+    for name, value in rows.items():
+        if value:
+            yield f"{name:{width}}  {value}"
+    for bug in () if since is None else since.unobserved:
+        yield f"not seen this time: {bug.cause or bug.shape} (last in run {bug.last_run})"
+
+
+def _coverage_lines(fuzzed: FuzzResult) -> Iterator[str]:
+    """Describe effort and coverage, and the reasons of undecided and known plans."""
+    tally = fuzzed.tally
     if fuzzed.clock == "real" and tally.requests:
         yield effort(tally)
         yield limit(tally, os.cpu_count() or 1)
@@ -208,21 +232,13 @@ def search_lines(fuzzed: FuzzResult) -> Iterator[str]:
         yield f"undecided, {plans}: {why}"
     for why, met in sorted(fuzzed.known.items()):
         yield f"known, {how_often(met)}: {why}"
-    if tally.died:
-        yield f"the target died {how_often(tally.died)}"
-    if fuzzed.gave_up:
-        yield fuzzed.gave_up
-    if fuzzed.stopped:
-        yield "stopped early"
 
 
 def finding_lines(
     number: int, finding: PlanFinding, revision: Revision, status: str = ""
 ) -> Iterator[str]:
     """Describe one finding.  `status`: since an earlier run, "" without one."""
-    sure = ["flaky"] * finding.is_flaky + ["unconfirmed"] * (not finding.runs)
-    known = [status] if status else ["known"] * bool(finding.known)
-    kind = " ".join([*known, *sure, "finding"])
+    kind = _kind(finding, status)
     again = f"failed in {finding.failed} of {plural(finding.runs, 'more run')}"
     if not finding.runs:
         again = "not tried again"
@@ -244,30 +260,29 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:_LONGEST_LIST]) + more
 
 
-def verdict_lines(fuzzed: FuzzResult) -> Iterator[str]:
-    """Write the last lines: the end of the search, and the verdict."""
-    yield ""
-    if not (fuzzed.gave_up or fuzzed.stopped):  # else it was said above
-        yield f"ended: {fuzzed.ended}"
-    if fuzzed.since is not None:
-        yield f"compared with the run before: {fuzzed.since.counts()}"
-        for bug in fuzzed.since.unobserved:
-            yield f"not seen this time: {bug.cause or bug.shape} (last in run {bug.last_run})"
-    yield _verdict(fuzzed)
+def _kind(finding: PlanFinding, status: str = "") -> str:
+    sure = ["flaky"] * finding.is_flaky + ["unconfirmed"] * (not finding.runs)
+    known = [status] if status else ["known"] * bool(finding.known)
+    return " ".join([*known, *sure, "finding"])
 
 
 def _verdict(fuzzed: FuzzResult) -> str:
+    """Return the verdict on one line."""
     new, known = fuzzed.findings, len(fuzzed.listed)
     findings, flaky, unsure = map(len, (new.findings, new.flaky, new.unconfirmed))
+    target = (fuzzed.provenance.target,)
     if not new.all and not fuzzed.gave_up:
-        return f"no new violation found, {known} known" if known else "no violation found"
-    parts = [f"{findings} violation{'s' if findings > 1 else ''} found"] if findings else []
+        return verdict_line(
+            target, [f"no new violation found, {known} known" if known else "no violation found"]
+        )
+    parts = [f"{plural(findings, 'violation')} found"] if findings else []
     parts += [f"{flaky} flaky"] if flaky else []
     parts += [f"{unsure} not confirmed"] if unsure else []
-    parts += [f"{known} known ones"] if known else []
+    parts += [f"{known} known"] if known else []
     parts += ["the target could not be kept alive"] if fuzzed.gave_up else []
+    words = "; ".join(parts)
     since = "" if fuzzed.since is None else f" (bugs: {fuzzed.since.new_and_open()})"
-    return "; ".join(parts) + since
+    return verdict_line(target, [f"{words}{since}", words])
 
 
 def write_fuzz(fuzzed: FuzzResult, directory: Path) -> None:
@@ -307,7 +322,8 @@ def fuzz_page(document: Mapping[str, Any], traces: Mapping[str, TraceFile]) -> F
     counts = ", ".join(
         plural(len(group.findings), group.title) for group in groups if group.findings
     )
-    heading = f"{document['target']} ({made}): {counts or 'no violation found'}"
+    target = document["target"]
+    heading = verdict_line((f"{target} ({made})", target), (counts or "no violation found",))
     outcome = ("holds", "violated", "unknown")[document["exit_code"]]
     return FindingsPage(heading, outcome, list(_facts(document)), groups, traces, _LONGEST)
 

@@ -10,15 +10,22 @@ from rich.console import Console
 
 from fencepost.conformance.advise.advice import Advice, advice_for
 from fencepost.conformance.advise.advice_document import advice_document
-from fencepost.conformance.advise.advice_report import print_advice
+from fencepost.conformance.advise.advice_report import advice_verdict, print_advice
 from fencepost.conformance.advise.known_facts import assumptions, known_group
+from fencepost.model.history.words import LONGEST_VERDICT
 from fencepost.traces.operations.client_libraries import JAVA
 
 
 def printed(advice: Advice, given: list[str]) -> str:
     out = StringIO()
-    print_advice(advice, None, given, Console(file=out, width=120))
+    print_advice("", advice, None, given, Console(file=out, width=120))
     return out.getvalue()
+
+
+def verdict(advice: Advice) -> str:
+    line = advice_verdict(advice_document(advice, None, []).plain())
+    assert len(line) <= LONGEST_VERDICT
+    return line
 
 
 def advice(**facts: Any) -> Advice:
@@ -38,7 +45,8 @@ def test_what_is_right_is_left_as_it_is() -> None:
         "session_s": best.session_s,
         "warmup_s": 20.0,
     }
-    assert printed(advice(**own), list(own)).startswith("Leave it as it is: static+")
+    assert "\nLeave it as it is: static+" in printed(advice(**own), list(own))
+    assert verdict(advice(**own)).startswith("Nothing to change: static+")
 
 
 def test_what_was_said_is_not_assumed() -> None:
@@ -51,7 +59,8 @@ def test_what_was_said_is_not_assumed() -> None:
 
 def test_a_conflict_comes_first() -> None:
     found = advice(gap_s=5.0)
-    assert printed(found, []).startswith("No session timeout keeps a gap of 5 s")
+    assert "\nNo session timeout keeps a gap of 5 s" in printed(found, [])
+    assert verdict(found).startswith("Not everything can be kept; best is ")
     assert advice_document(found, None, []).words[0].startswith("No session")
 
 
@@ -146,7 +155,8 @@ def test_what_is_too_close_to_call_is_told() -> None:
 
 def test_forms_that_are_not_worth_it_are_told_where_nothing_else_may_be() -> None:
     text = printed(advice(only=("static",), restart_s=60.0), [])
-    assert text.startswith("It doesn't pay")
+    assert "\nIt doesn't pay" in text
+    assert " loses more: " in verdict(advice(only=("static",), restart_s=60.0))
     assert "It doesn't pay" not in printed(advice(only=("static",), warmup_s=20.0), [])
 
 
@@ -168,10 +178,10 @@ def test_lines_of_what_never_happens_are_left_out() -> None:
 
 def test_shorter_heartbeats_and_long_silences_are_named() -> None:
     text = printed(advice(strategy="cooperative"), ["strategy"])
-    assert "heartbeat.interval.ms=1000\n" in text.partition("In a week")[0]
+    assert "heartbeat.interval.ms=1000\n" in text.partition("In a week ")[0]
     assert "6.0 heartbeats a second of this group instead of 2.0" in text
     kept = printed(advice(strategy="cooperative", heartbeat_s=3.0), ["strategy", "heartbeat_s"])
     assert "heartbeat.interval.ms=1000 would lose " in kept
-    assert "heartbeat.interval.ms" not in kept.partition("In a week")[0]
+    assert "heartbeat.interval.ms" not in kept.partition("In a week ")[0]
     text = printed(advice(pause_s=80.0), [])
     assert "may be silent for 80 s (--longest-pause-s)" in text

@@ -97,7 +97,7 @@ def test_what_the_choice_is_compared_with_is_a_row_of_the_table() -> None:
     log = log_of("40a")
     facts = facts_of(log, {})
     console = Console(record=True, width=200, file=StringIO())
-    print_advice(advice_for(known_group(facts)), log, list(facts), console)
+    print_advice("", advice_for(known_group(facts)), log, list(facts), console)
     text = console.export_text()
     assert re.search(
         r"^static\+cooperative \(the other choice\) +30 s .* 1,554 s", text, re.MULTILINE

@@ -120,13 +120,14 @@ def test_a_choice_of_cases_certifies_nothing() -> None:
     ran = invoke("certify", "model", "--case", "*/zombie-joins")
     assert ran.code == 0
     assert "holds; not certified" in ran.out
-    assert "cases were not chosen" in ran.out
+    assert "cases not selected" in ran.out
 
 
 def test_a_skipped_case_certifies_nothing() -> None:
     ran = invoke("certify", "model:kafka-4", "--skip", ZOMBIE)
     assert ran.code == 0
-    assert "holds; not certified\n  - 1 skipped\n" in ran.out
+    assert ran.out.splitlines()[0].endswith("holds; not certified")
+    assert "\n  - 1 skipped\n" in ran.out
 
 
 def test_a_violation_names_the_rule() -> None:
@@ -183,7 +184,7 @@ def test_known_failures_are_forgiven_until_they_are_stale(tmp_path: Path) -> Non
 
     forgiven = invoke("certify", "model:comment-table-1", *chosen, *known)
     assert forgiven.code == 0, forgiven.out
-    assert "1 known failure; holds apart from it" in forgiven.out
+    assert "holds apart from 1 known failure;" in forgiven.out
     stale = invoke("certify", "model:kafka-4", *chosen, *known)
     assert stale.code == 1
     assert "1 stale known failure" in stale.out
@@ -210,7 +211,7 @@ def test_a_written_list_is_read_back_and_the_target_holds(tmp_path: Path) -> Non
     old = ("--diff", str(report_folder / "certificate.json"), "--report", str(report_folder))
     known = invoke("certify", target, *chosen, "--known-failures", str(path), *old)
     assert known.code == 0, known.out
-    assert "holds apart from them" in known.out
+    assert "holds apart from " in known.out
     assert "0 fixed, 0 new failures" in known.out
     assert (report_folder / "diff.html").is_file()
     wrong = invoke("certify", target, *chosen, "--diff", str(path))

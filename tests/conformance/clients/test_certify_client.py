@@ -82,7 +82,7 @@ async def test_a_run_of_some_cases_says_how_many_it_left_out() -> None:
     case = ["CLIENT-RESTART-FOLLOWER/follower-restarts-sticky"]
     certificate = await certificate_of(client, "serve", find_revision("kafka-4"), patterns=case)
     every = sum(len(scenario.obligations) for scenario in SCENARIOS.values())
-    assert certificate.notes == (f"{every - 1} cases not chosen",)
+    assert certificate.notes == (f"{every - 1} cases not selected",)
 
 
 async def test_a_client_that_starts_in_one_way_is_judged() -> None:

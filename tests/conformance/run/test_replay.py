@@ -93,7 +93,7 @@ def test_a_violation_stays_one(violated: Path, replayed: Replayed) -> None:
     assert json.loads(violated.read_text(encoding="utf-8"))["verdict"]["outcome"] == "violated"
     code, out, _ = replayed(violated)
     assert code == 0
-    assert out.endswith("the same verdict\n")
+    assert out.startswith("the same verdict: violated\n")
     code, out, _ = replayed(violated, "--json")
     document = json.loads(out)
     assert (code, document["same"]) == (0, True)
@@ -104,13 +104,18 @@ def test_a_violation_stays_one(violated: Path, replayed: Replayed) -> None:
 def test_the_sentence_of_today_is_that_of_this_replay(violated: Path, replayed: Replayed) -> None:
     code, alike, _ = replayed(violated)
     assert code == 0
-    assert alike.startswith("recorded and today: violated. B2's JoinGroup v9 (step 9) should have")
+    first, second = alike.splitlines()
+    assert first == "the same verdict: violated"
+    assert second.startswith("recorded and today: violated. B2's JoinGroup v9 (step 9) should have")
     said = json.loads(violated.read_text(encoding="utf-8"))["verdict"]["message"]
     changed(violated, lambda document: document["verdict"].update(message="So we said then."))
     code, out, _ = replayed(violated)
     assert (code, out) == (
         0,
-        f"recorded: violated. So we said then.\ntoday:    violated. {said}\nthe same verdict\n",
+        (
+            "the same verdict: violated\n"
+            f"recorded: violated. So we said then.\ntoday:    violated. {said}\n"
+        ),
     )
     document = json.loads(replayed(violated, "--json")[1])
     assert document["message"] == said
@@ -139,7 +144,7 @@ def test_the_plan_on_another_target(violated: Path, replayed: Replayed) -> None:
     assert code == 1
     assert "recorded: violated" in out
     assert "today:    holds" in out
-    assert out.endswith("another verdict\n")
+    assert out.startswith("another verdict: holds, recorded violated\n")
 
 
 def test_the_plan_on_the_same_target(violated: Path, replayed: Replayed) -> None:
@@ -262,11 +267,11 @@ def test_a_counterexample_that_holds_is_said_to_be_one(
     code, out, _ = replayed(tmp_path / "no-two-consumers-on-one-id.trace.json")
     assert code == 0
     assert out == (
+        "the same verdict: holds\n"
         "the run shows (counterexample): no-two-consumers-on-one-id: c1 and c2 both consume under "
         "the id A.1\n"
         "recorded: holds. Each answer is one that the revision gives.\n"
         "today:    holds.\n"
-        "the same verdict\n"
     )
 
 

@@ -33,6 +33,8 @@ def document(variant: str, **fields: Any) -> dict[str, Any]:
         "members": 2,
         "partitions": 2,
         "rebalances": 1,
+        "unavailable_partition_s": 3.0,
+        "longest_gap_s": 2.0,
         "lasted_s": 40.0,
         "balanced_after_s": 39.0,
         "halted": [],
@@ -79,7 +81,8 @@ def test_of_many_forms_each_is_a_row_and_the_first_are_drawn(open_page: Open) ->
     rows = page.locator("table").first.locator("tbody tr")
     assert rows.count() == 20
     assert rows.nth(3).inner_text().split() == ["members=5", "2", "<never>"]
-    expect(page.locator("h1")).to_have_text("20 forms")
+    expect(page.locator("h1")).to_contain_text("members=2 loses least, 3.0 partition-seconds")
+    expect(page.locator("header.verdict p").last).to_contain_text("About")
     assert page.locator("svg.timeline").count() == 12
     expect(page.get_by_text("the first 12 of 20 forms")).to_be_visible()
 
@@ -119,7 +122,7 @@ def test_what_went_wrong_is_told(open_page: Open) -> None:
         "static: At 5.0 s app-1 was told FENCED_INSTANCE_ID (Heartbeat), and its process ended.",
         "static: The group was not balanced at the end.",
     ]
-    expect(page.locator("h1")).to_contain_text("2 seeds")
+    expect(page.locator("header.verdict")).to_contain_text("2 seeds")
 
 
 def test_of_many_partitions_the_worst_are_drawn(open_page: Open) -> None:

@@ -16,6 +16,8 @@ from fencepost.traces.audit.audit_results import GroupResult
 from fencepost.traces.audit.audit_settings import AuditSettings
 from fencepost.traces.audit.log_audit import Audit, AuditRun, audit_log
 from fencepost.traces.logs.request_log import LoggedExchange, RequestLog
+from fencepost.traces.operations.operator_report import OperatorReport
+from fencepost.traces.operations.operator_words import verdict
 
 Lines = list[bytes]
 Exchanges = list[LoggedExchange]
@@ -31,6 +33,11 @@ def audited(
     path = folder / "kafka-request.log"
     path.write_bytes(b"".join(lines))
     return audit_log(RequestLog([path]), settings or AuditSettings()).groups
+
+
+def headline(report: OperatorReport) -> str:
+    """Return the sentences with which an audit of server logs begins."""
+    return " ".join(verdict(report, report.groups, None, {}))
 
 
 def outcomes(groups: dict[str, GroupResult]) -> set[str]:

@@ -28,6 +28,12 @@ def report(
     return NightReport.of(night, before)
 
 
+def test_a_summary_counts_the_parts_that_failed(tmp_path: Path) -> None:
+    parts = {f"kafka:{number}.0.0": FAILED for number in range(20)}
+    summary = report(tmp_path, shard_finding(), before=None, **parts).summary()
+    assert summary == "1 new finding; kafka:0.0.0, kafka:1.0.0 and 18 more failed"
+
+
 @pytest.mark.parametrize(
     ("found", "part", "code", "summary"),
     [

@@ -14,7 +14,7 @@ from fencepost.traces.operations.operator_rows import Cause, End, GroupKind, Rem
 from fencepost.traces.operations.operator_words import (
     operator_json,
     operator_summary,
-    problems_text,
+    problem_texts,
 )
 from fencepost.traces.operations.rebalances import BEFORE_LOG, SAME_NAME, UNNAMED
 
@@ -329,7 +329,7 @@ def test_the_new_coordinator_cannot_show_who_was_fenced(tmp_path: Path) -> None:
     report = told(tmp_path, (0, f"{joined} {replaced}"))
     assert not report.shows("g", "fenced")
     text = "\n".join(operator_summary(report))
-    assert problems_text(report) == "no problem with clients shown in this log"
+    assert ", ".join(problem_texts(report)) == "no problem with clients shown in this log"
     assert "whether a process was alive when another took its group.instance.id (once)" in text
     assert operator_json(report)["unshown"] == {
         "ping-pong": 1, "fenced": 1, "self-fencing": 1, "short-session": 1,

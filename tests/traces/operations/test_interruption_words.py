@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from support.logs.audits import headline
 from support.logs.coordinator_lines import START_MS, CoordinatorLines, audit_text
 
 from fencepost.traces.operations.interruption_words import expirations
 from fencepost.traces.operations.operator_report import OperatorReport
-from fencepost.traces.operations.operator_words import headline
 
 HOUR_MS = 3_600_000
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from support.logs.audits import headline
 from support.logs.coordinator_lines import START_MS, CoordinatorLines, audit_text
 
 from fencepost.traces.operations.operator_report import OperatorReport
-from fencepost.traces.operations.operator_words import headline, operator_summary
+from fencepost.traces.operations.operator_words import operator_summary
 
 HOUR_MS = 3_600_000
 GROUPS = ("ads", "bids", "clicks", "deals", "events")

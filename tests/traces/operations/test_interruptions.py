@@ -6,7 +6,7 @@ from support.logs.audit_reports import reported
 from support.logs.model_log import ModelLog
 
 from fencepost.traces.operations.operator_rows import Cause, End
-from fencepost.traces.operations.operator_words import operator_json, problems_text
+from fencepost.traces.operations.operator_words import operator_json, problem_texts
 
 
 def test_a_group_whose_only_member_leaves_and_comes_back_had_none_meanwhile() -> None:
@@ -24,7 +24,7 @@ def test_a_group_whose_only_member_leaves_and_comes_back_had_none_meanwhile() ->
     rows = report.rebalances.rows
     assert [row.cause for row in rows] == [new, Cause.LEAVE, new]
     assert [row.members_after for row in rows] == [1, 0, 1]
-    assert problems_text(report).startswith("1 group had no member from ")
+    assert problem_texts(report)[0].startswith("1 group had no member from ")
 
 
 def test_a_group_whose_only_member_died_had_none_from_the_end_of_its_session() -> None:

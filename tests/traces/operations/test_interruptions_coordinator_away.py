@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from support.logs.audits import headline
 from support.logs.coordinator_lines import START_MS, CoordinatorLines, Line
 
 from fencepost.traces.audit.server_log_audit import audit_server_log
 from fencepost.traces.logs.server_log import ServerLog
 from fencepost.traces.operations.operator_report import OperatorReport
 from fencepost.traces.operations.operator_rows import Failover, Remedy
-from fencepost.traces.operations.operator_words import headline, operator_json, operator_summary
+from fencepost.traces.operations.operator_words import operator_json, operator_summary
 from fencepost.traces.operations.rebalances import AWAY, STALE
 
 IDS = [f"{name}-2623169f-271d-4e1f-ae23-2007b27b1{n:03}" for n, name in enumerate("abcabc")]
@@ -133,10 +134,9 @@ def test_members_that_expire_a_session_after_the_load_are_its_consequence(
     assert not report.deployments.count
     assert {each.remedy for each in report.rebalances.rows} == {Remedy.UNKNOWN}
     assert {each.unclear for each in report.rebalances.rows} == {STALE}
-    assert headline(report).startswith(
-        "The coordinator of 1 group was away for 35.0 s, 2 members expired after a change of the "
-        "coordinator, 1 group had no member "
-    )
+    sentences = headline(report)
+    assert sentences.startswith("The coordinator of 1 group was away for 35.0 s; 1 group read; ")
+    assert "2 members expired after a change of the coordinator. 1 group had no" in sentences
     text = "\n".join(operator_summary(report))
     assert "The coordinator of 1 group ('orders') was away from 2025-03-11 14:00:10 UTC to" in text
     assert "It cut off 1 rebalance, which the counts above lack." in text

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support.logs.audits import headline
 from support.logs.coordinator_lines import START_MS, CoordinatorLines, Line, audit_text
 
 from fencepost.traces.operations.interruption_words import empty_times
 from fencepost.traces.operations.operator_words import (
-    headline,
     operator_json,
     operator_summary,
 )

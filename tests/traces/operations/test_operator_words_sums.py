@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.logs.audits import headline
 from support.logs.coordinator_lines import audit_text
 from support.logs.invented_logs import NAMES, InventedGroup, Step, steps
 
 from fencepost.traces.operations.open_metrics import metrics_text
 from fencepost.traces.operations.operator_report import OperatorReport
 from fencepost.traces.operations.operator_rows import AVOIDING, Remedy
-from fencepost.traces.operations.operator_words import headline, operator_json, operator_summary
+from fencepost.traces.operations.operator_words import operator_json, operator_summary
 
 
 def report_of(folder: Path, groups: Sequence[InventedGroup]) -> OperatorReport:

@@ -111,7 +111,7 @@ PAGES = {
 FIRST = {
     "empty": ("Problems", "no line about a group of the classic protocol"),
     "unread": ("Not understood, so missing below", "Group stock of nobody knows what"),
-    "others": ("Problems", "Nothing judged: 3 groups of another protocol (consumer)"),
+    "others": ("Problems", "Nothing judged: no group of the classic protocol"),
     "violated": ("Time line", "violated"),
 }
 

@@ -129,7 +129,7 @@ def test_groups_of_another_protocol_are_in_the_heading(tmp_path: Path) -> None:
     run = audit_server_log(ServerLog([log]))
     text, page = written(run, tmp_path / "report")
     assert missing(text, page) == []
-    nothing = "Nothing judged: 3 groups of another protocol (consumer), and no group of the classic"
+    nothing = "Nothing judged: no group of the classic protocol; 3 groups not judged (consumer)"
     assert nothing in even_text(page)
     assert "no line about a group of the classic protocol" in text
 

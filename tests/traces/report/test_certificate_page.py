@@ -125,11 +125,11 @@ def test_cases_and_sentences_are_found_and_the_search_is_in_the_address(
     expect(page).not_to_have_url(re.compile("find"))
 
 
-def test_the_head_has_the_verdict_in_a_line_and_the_rest_in_a_list(open_page: Open) -> None:
+def test_the_head_is_the_verdict_and_the_rest_is_below_the_table(open_page: Open) -> None:
     document = {**certificate(), "details": ["1 known failure", "<b>1</b> skipped"]}
     page = open_page(certificate_page([document], [{}]))
     expect(page.locator("header h1")).to_have_text(document["summary"])
-    assert page.locator("header .details li").all_inner_texts() == document["details"]
+    assert page.locator(".sheet .details li").all_inner_texts() == document["details"]
 
 
 def test_a_verdict_that_rests_on_known_failures_is_amber(open_page: Open) -> None:

@@ -236,25 +236,28 @@ def test_junit_stands_control_characters() -> None:
     assert failure.get("message") == 'a\\x00b\\x1b[31m\\xd800 <&>"'
 
 
-def test_a_violation_is_printed_with_its_steps_and_the_verdict_with_a_list_last() -> None:
+def test_the_verdict_is_printed_first_then_counts_and_violations_with_their_steps() -> None:
     lines = printed(MADE).splitlines()
-    assert lines[0] == "FAIL  MUST  JOIN-STATIC-EMPTY-STABLE/follower"
+    assert lines[0] == (
+        "model:comment-table-1 under kafka-4: "
+        "violated by 1 case and 1 stale known failure, 1 undecided"
+    )
+    assert lines[2].split()[:2] == ["cases", "MUST"]
+    detail = lines.index("  - 1 known failure")
+    assert lines[detail - 1 : detail + 3] == [
+        "  - model:comment-table-1 (fencepost-model:comment-table-1 0.1.0) under kafka-4",
+        "  - 1 known failure",
+        "  - 1 unsupported",
+        "  - 1 skipped",
+    ]
+    lines = lines[lines.index("FAIL  MUST  JOIN-STATIC-EMPTY-STABLE/follower") :]
     assert lines[1] == "  A follower restarts."
     assert lines[2] == f"  {FAILS.message}"
     assert lines[3].strip().startswith("1. A1 JoinGroup v9")
     assert lines[11].endswith("← wrong")
     assert "STALE-KNOWN-FAILURE  MUST  JOIN-A/stale" in lines
-    assert "advertised but broken: JoinGroup versions 10 and 11" in lines
+    assert "advertised but broken: JoinGroup versions 10 and 11" in printed(MADE)
     assert "1 rule can't be reached on this target: JOIN-GROUP-DEAD" in lines
-    assert lines[-4] == (
-        "model:comment-table-1 (fencepost-model:comment-table-1 0.1.0) under kafka-4: "
-        "violated by 1 case and 1 stale known failure, 1 undecided"
-    )
-    assert lines[-3:] == [
-        "  - 1 known failure",
-        "  - 1 unsupported",
-        "  - 1 skipped",
-    ]
 
 
 @pytest.mark.parametrize(
@@ -282,7 +285,8 @@ def test_many_failures_of_few_causes_fit_on_two_screens() -> None:
     said = printed(certificate(*other, ZOMBIE, *own))
     lines = said.splitlines()
     assert len(lines) < 100
-    assert lines[0] == "FAIL  MUST  JOIN-STATIC-EMPTY-STABLE/0"
+    first = next(line for line in lines if line.startswith("FAIL"))
+    assert first == "FAIL  MUST  JOIN-STATIC-EMPTY-STABLE/0"
     assert "  the same in 106 more cases about other rules" in lines
     more = "  the same in 7 more cases: JOIN-STATIC-EMPTY-STABLE/1, "
     assert any(line.startswith(more) for line in lines)
@@ -370,7 +374,7 @@ def test_why_cases_are_unsupported_is_said_and_which_rules_nothing_shows() -> No
     ("made", "said"),
     [
         (certificate(PASSES), True),
-        (certificate(PASSES, notes=("281 cases were not chosen",)), False),
+        (certificate(PASSES, notes=("281 cases not selected",)), False),
         (certificate(PASSES, suite={"name": "cover"}), False),
         (certificate(PASSES, SKIPS), False),
     ],
@@ -392,8 +396,8 @@ def test_known_failures_are_a_line_for_each_reason() -> None:
     lost = listed("A is lost", "https://example.org/a")
     some = (known_by("A/1", late), *(known_by(f"A/{n}", lost) for n in range(10)))
     lines = printed(certificate(*some)).splitlines()
-    assert lines[:3] == [
-        "Known failures (11) by reason, --report DIR names the cases:",
+    at = lines.index("Known failures (11) by reason; --report DIR names the cases:")
+    assert lines[at + 1 : at + 3] == [
         "  10  A is lost (https://example.org/a)",
         "   1  B is late (https://example.org/b)",
     ]
@@ -405,7 +409,8 @@ def test_of_a_stale_known_failure_the_violation_comes_first() -> None:
     said = note.removeprefix("stale: ")
     stale = replace(FAILS, outcome=Outcome.STALE_KNOWN_FAILURE, notes=("lag",), stale=said)
     lines = printed(certificate(stale)).splitlines()
-    assert lines[2:4] == [f"  {FAILS.message}", f"  {note}"]
+    sentence = lines.index(f"  {FAILS.message}")
+    assert lines[sentence + 1] == f"  {note}"
     assert "    note: lag" in lines
     assert sum("stale: " in line for line in lines) == 1
 
@@ -417,7 +422,7 @@ def test_a_verdict_that_rests_on_known_failures_at_must_is_amber(level: Level, c
     made = certificate(PASSES, replace(known(FAILS), level=level))
     out = io.StringIO()
     print_certificate(made, Console(file=out, width=300, force_terminal=True))
-    assert out.getvalue().splitlines()[-1].startswith(f"\x1b[1;{colour}m")
+    assert out.getvalue().splitlines()[0].startswith(f"\x1b[1;{colour}m")
     assert made.exit_code() == 0
 
 
@@ -439,7 +444,7 @@ def test_markup_in_a_message_is_no_markup() -> None:
         (certificate(PASSES, SKIPS), "holds; not certified", ("1 skipped",), False),
         (
             certificate(known(FAILS)),
-            "passes 0 of 1; 1 known failure; holds apart from it; certified",
+            "passes 0 of 1, holds apart from 1 known failure; certified",
             (),
             True,
         ),
@@ -450,9 +455,9 @@ def test_markup_in_a_message_is_no_markup() -> None:
             True,
         ),
         (
-            certificate(PASSES, SKIPS, notes=("3 cases were not chosen",)),
+            certificate(PASSES, SKIPS, notes=("3 cases not selected",)),
             "holds; not certified",
-            ("1 skipped", "3 cases were not chosen"),
+            ("1 skipped", "3 cases not selected"),
             False,
         ),
         (
@@ -482,7 +487,7 @@ def test_the_verdict_in_one_line_and_the_rest_in_a_list(
     made: Certificate, said: str, beside: tuple[str, ...], is_certified: bool
 ) -> None:
     assert made.summary().partition(" under kafka-4: ")[2] == said
-    assert made.details() == beside
+    assert made.details()[-len(beside) :] == beside if beside else not made.left_out()
     assert made.certified() is is_certified
 
 

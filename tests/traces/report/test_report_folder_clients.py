@@ -88,7 +88,7 @@ def test_what_was_never_run_has_no_trace() -> None:
         client_trace(LACKS)
 
 
-def test_the_console_says_what_failed_first_and_the_verdict_last() -> None:
+def test_the_console_has_the_verdict_first_then_the_failures() -> None:
     known = result(
         Outcome.KNOWN_FAILURE,
         "CLIENT-CLOSE-IN-TIME",
@@ -97,7 +97,8 @@ def test_the_console_says_what_failed_first_and_the_verdict_last() -> None:
     stream = io.StringIO()
     print_certificate(certificate(FAILED, known, UNDECIDED), Console(file=stream, width=120))
     lines = stream.getvalue().splitlines()
-    assert lines[0] == "FAIL  MUST  CLIENT-CLOSE-STATIC-STAYS"
+    assert lines[0] == certificate(FAILED, known, UNDECIDED).summary()
+    assert "  - 1 known failure" in lines
+    assert "FAIL  MUST  CLIENT-CLOSE-STATIC-STAYS" in lines
     assert "it is slow" in stream.getvalue()
-    assert "Not decided (1):" in lines
-    assert lines[-2:] == [certificate(FAILED, known, UNDECIDED).summary(), "  - 1 known failure"]
+    assert "Undecided (1):" in lines

@@ -197,7 +197,7 @@ def test_a_known_failure_is_told_and_not_found() -> None:
     assert fuzz_document(fuzzed).plain()["known_findings"][0]["known"] == "as meant"
     told = list(lines(fuzzed))
     assert any(line.startswith(f"known finding 1: {shown.fingerprint}") for line in told)
-    assert told[-1] == "no new violation found, 1 known"
+    assert told[0] == "departed: no new violation found, 1 known"
     raw = searched(structs.replace(entry, cause="pending-leave"), examines_listed=False)
     assert [(f.known, f.runs) for f in raw.listed] == [("as meant", 0)]
     assert (raw.known, raw.exit_code()) == (fuzzed.known, 0)
@@ -514,7 +514,7 @@ def test_what_was_met_is_told_of_a_search_that_is_ended() -> None:
     assert finding.case.id in fuzzed.traces
     told_lines = list(lines(fuzzed))
     assert any(line.startswith("unconfirmed finding 1: ") for line in told_lines)
-    assert told_lines[-1] == "1 not confirmed"
+    assert told_lines[0] == "mutant:kafka-8500: 1 not confirmed"
 
 
 def test_a_join_that_ends_some_coordinators_has_one_to_itself() -> None:
