@@ -368,13 +368,13 @@ REASONS = {
         title="Heartbeats out of step (the simulator)",
         text="""\
 In the simulator all members send their heartbeats at the same moment: the answers to a rebalance
-start all their clocks together, and the first step comes within a heartbeat interval. So all hear
-of the next rebalance at once, and an eager group stops for some ms. Real clocks drift: after a
-minute in which nothing happened the heartbeats of six Java consumers came all over the second, and
-two new members stopped all partitions for 1.2 s, not for 0.01 s as simulated (the machine took up
-to 0.7 s of that). Who hears first gives its partitions back and waits for who hears last, so in a
-group that has been stable for long expect a gap of up to a heartbeat interval (3 s in the Java
-client).""",
+start all timers together, and the first step comes within a heartbeat interval. So all members
+notice the next rebalance together, and an eager group stops for some ms. Real clocks drift: after a
+quiet minute the heartbeats of six Java consumers were spread over the whole second, and two new
+members stopped all partitions for 1.2 s instead of the simulated 0.01 s (the machine caused up to
+0.7 s of that). The first member that notices the rebalance gives its partitions back and waits for
+the last one. So in a group that was stable for long expect a gap of up to a heartbeat interval (3 s
+in the Java client).""",
         cases=("scale-up-eager",),
         figures=("longest_gap_s",),
         beyond=BEAT_S,
@@ -383,20 +383,20 @@ client).""",
     "end-of-the-outage": Reason(
         title="When the outage ends (the measurement)",
         text="""\
-The simulator is told how long the broker was away: until our own client finds that its coordinator
-has read the group. A consumer may find that a little sooner.""",
+The simulator gets the measured length of the outage, which ends when our own client sees that the
+coordinator has read the group. A consumer may see it a little earlier.""",
         cases=("failover",),
         figures=("longest_gap_s",),
         beyond=1.0,
     ),
     "joins-again-later": Reason(
-        title="Two seconds until it joins again (librdkafka)",
+        title="Two seconds until the next join (librdkafka)",
         text="""\
 A broker that has just started answers NOT_COORDINATOR until it has read the group. After this
-answer to its JoinGroup librdkafka looked for the coordinator at once, was told the same broker
-within 3 ms, and joined again 2.1 to 2.8 s later (seen by our proxy; with `reconnect.backoff.max.ms`
-at 500, too). By then the group had been there for long. The simulator's client is like Java's,
-which asks again after a tenth of a second.""",
+answer to its JoinGroup librdkafka looked for the coordinator at once and got the same broker within
+3 ms, but joined only 2.1 to 2.8 s later, as our proxy recorded (also with
+`reconnect.backoff.max.ms` at 500). The group was ready long before. The simulator's client behaves
+like Java's, which tries again after a tenth of a second.""",
         cases=("failover",),
         figures=("longest_gap_s",),
         beyond=3.0,
@@ -405,11 +405,11 @@ which asks again after a tenth of a second.""",
     "rebalance-after-the-outage": Reason(
         title="A rebalance after the outage (the Java consumer)",
         text="""\
-In two runs of three the Java consumers of kafka:4.3.0 rebalanced once after the broker was back;
-all got what they had, and it took about a second. The member that leads had asked for it (the
-reason was kept in the third run), since its cached metadata has changed: it compares the partitions
-of the topic with those that it assigned, and what a broker tells of them while it starts can differ
-for a moment. Whether a leader asks in that moment is chance. librdkafka's didn't in any run.""",
+In two of three runs the Java consumers on kafka:4.3.0 rebalanced once after the broker was back,
+for about a second, and each kept its partitions. The leader had joined again because its cached
+metadata had changed (the proxy recorded the reason in the third run). It compares the partitions of
+the topic with those that it assigned, and a starting broker may report others for a moment. Chance
+decides whether a leader asks in that moment. librdkafka's leader did not in any run.""",
         cases=("failover",),
         figures=("rebalances", "rejoins"),
         beyond=1,
@@ -418,11 +418,11 @@ for a moment. Whether a leader asks in that moment is chance. librdkafka's didn'
     "order-of-members": Reason(
         title="The order of members (librdkafka)",
         text="""\
-Range deals partitions to members in an order. Java's has static members before dynamic ones, so in
-a group that is half of each nearly all partitions move. librdkafka compares a static member with a
-dynamic one by their member ids. These begin with the instance id, or else with the client id; both
-were the same here, so each dynamic process got the partitions of the static one before it, and
-nothing moved. With client ids that sort otherwise partitions can move here, too.""",
+The assignor `range` assigns partitions to members in an order. In Java static members come before
+dynamic ones, so in a mixed group nearly all partitions move. librdkafka compares a static member
+with a dynamic one by their member ids, which begin with the instance id, or with the client id.
+Both were the same here, so each dynamic process got the partitions of its static predecessor, and
+none moved. With client ids in another order partitions can move with librdkafka, too.""",
         cases=("to-dynamic",),
         figures=("partitions_moved",),
         beyond=80,
@@ -431,10 +431,10 @@ nothing moved. With client ids that sort otherwise partitions can move here, too
     "machine": Reason(
         title="The machine",
         text="""\
-All of a rebalance waits for the slowest of twelve processes, three times: until it has heard of it,
-joined, and synced. This machine had two cores and much else to do: where our own client waited for
-more than half a second, a member may well have waited as long each time, without a heartbeat by
-which it would be known. What is longer by more than a heartbeat interval is not excused.""",
+A rebalance waits three times for the slowest of twelve processes: until it notices the rebalance,
+joins, and syncs. This machine had two cores and other work. Where our own client waited for more
+than half a second, a member may have waited as long each time, and no heartbeat shows it. A
+difference of more than a heartbeat interval is not excused.""",
         cases=tuple(CASES_BY_NAME),
         figures=("longest_gap_s",),
         beyond=BEAT_S,

@@ -1,8 +1,8 @@
-"""Make the pages of deployments on real Kafkas: beside the simulator, and beside claims.
+"""Make the pages that compare deployments on real Kafkas with the simulator, and with claims.
 
-They are made from results in the repository, which `tox -e deployments` measures anew: `python -m
-tools.docs.deployments_page docs` makes the pages; with `simulate` behind it, the simulated figures
-are computed anew, too.
+The results are files in the repository; `tox -e deployments` and `tox -e advice` measure them
+again.  `python -m tools.docs.deployments_page docs` makes the pages; with `simulate` behind it, it
+first computes the simulated figures again.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from itertools import product
 from pathlib import Path
 from statistics import median
 
+from tools.deployments.arithmetic_agreement import Agreement, group_words, read_agreement
 from tools.deployments.deployment_promises import Claim, Verdict, all_claims, pooled, simulated_only
 from tools.deployments.simulated_and_real import (
     ALL_FIGURES,
@@ -35,32 +36,32 @@ from tools.deployments.simulated_and_real import (
 )
 
 DATA = "deployments/reality.json"
+AGREEMENT = "deployments/advise-agreement.json"
 REALITY_PAGE = "deployments/reality.md"
 CLAIMS_PAGE = "deployments/claims.md"
 
 _MADE = "<!-- Made by `python -m tools.docs.deployments_page docs`; don't edit. -->"
 _REALITY = """\
-# Simulated, and for real
+# Simulated, and on real Kafkas
 
 {made}
 
-Is what [`fencepost simulate`](simulate.md) says true? Here the same scenarios were performed twice:
-on the simulator, and by real consumers on a real Kafka, {members} members with {partitions}
-partitions, each member a process that is really started, closed and killed. `tox -e deployments`
-does it again and makes this page anew.
+How accurate is [`fencepost simulate`](simulate.md)? This page compares the same scenarios on the
+simulator and on a real Kafka, with {members} consumers and {partitions} partitions. Each real
+member is a process that the test starts, closes and kills. `tox -e deployments` repeats the runs
+and makes this page again.
 
-The steps are the same program in both, and so is the count of the figures: who had which partition
-when, from what each library told its user; the rebalances from the answers of the broker, through a
-proxy that records. Times are short so that it can be done often: a session of {session:g} s, a
-heartbeat each {beat:g} s, 2 s until a process is started again. How long a restart really took,
-and how long a broker was away, the simulator was told. What chance decides, such as when between
-two heartbeats a process is stopped, was simulated with {seeds} seeds: a range is what they came to.
+One program performs the steps in both worlds, and counts the figures: the owner of each partition
+at each moment, from the callbacks of the library; and the rebalances, from the broker's answers,
+recorded by a proxy. Times are short: a session of {session:g} s, a heartbeat interval of {beat:g} s
+and 2 s until a process restarts. The simulator gets the measured lengths of restarts and of the
+broker's outage. Chance, such as the moment of a stop between two heartbeats, is simulated with
+{seeds} seeds, which give a range.
 
-Counts must be equal, or in the range. A time must be in the range, or as near to it as the same
-deployment varies when it is done again ({jitter:.1f} s here), and as long as the machine stood
-still meanwhile: up to {still:.1f} s, as a client of our own saw that waited for the broker, or a
-heartbeat that came late. This machine had much else to do. **Bold** is what isn't; below stands
-why.
+A count agrees if it is equal, or within the range. A time may also differ by {jitter:.1f} s, as
+repeated real runs do, and by the longest time for which the busy machine stood still, up to
+{still:.1f} s: our own client measured it while it waited for the broker. **Bold** cells don't
+agree, and link to the reason.
 
 """
 _HEAD = """\
@@ -69,29 +70,40 @@ consumed |
 |---|---|---|---|---|---|---|---|---|---|
 """
 _LEGEND = """
-Each cell has *simulated / real*, of all **runs**. **Moved**: how often a partition's next consumer
-was another member. **Stopped**: partitions that nobody consumed for some time; **at once**: how
-many at one time. **Gap**: for how long one at most, in seconds. **Not consumed**: seconds, summed
-over partitions; they are shown and not judged, since each partition adds whatever each rebalance
-took longer than its messages: in an eager bounce, several times as many. With librdkafka they are
-many where the broker was away: it gives its partitions up when its session is over, while the Java
-client keeps them until it reaches a broker again.
+Each cell has *simulated / real*, over all **runs**. **Moved**: the next consumer of a partition
+was another member. **Stopped**: partitions without a consumer for some time; **at once**: the most
+at one time. **Gap**: the longest time without a consumer, in seconds. **Not consumed**: seconds,
+summed over partitions. This column is not judged: each real rebalance takes longer than its
+messages, and each partition adds that, in an eager bounce several times as much. After an outage
+of the broker librdkafka loses more: it gives up its partitions when its session ends, while the
+Java client keeps them until it reaches a broker again.
 """
 _DEPLOYMENTS = """
 ## The deployments
 
-| deployment | what is done | simulated by |
+| deployment | steps | simulated by |
 |---|---|---|
 """
+_ARITHMETIC = """
+## The arithmetic of `advise`
+
+[`fencepost advise`](advise.md#the-arithmetic) computes expected costs by arithmetic, and the
+simulator runs messages. `tox -e advice` compares both. Partition-seconds of a deployment, on
+average:
+
+| group | form | runs | by arithmetic | simulated |
+|---|---|---|---|---|
+"""
 _CLAIMS = """\
-# What was promised
+# The claims of KIP-345
 
 {made}
 
-KIP-345, and an article on cooperative rebalancing and static membership, say what these are worth.
-Each claim, in our words, beside what the simulator and [real Kafkas](reality.md) say: {members}
-members, {partitions} partitions, a session of {session:g} s, a heartbeat each {beat:g} s, restarts
-of about 2 s. *Real* is what all libraries and brokers of that page came to, in so many *runs*.
+KIP-345, and an article about cooperative rebalancing and static membership, make claims about their
+benefits. This page compares each claim, in our words, with the simulator and with [real
+Kafkas](reality.md): {members} members, {partitions} partitions, a session of {session:g} s, a
+heartbeat interval of {beat:g} s, restarts of about 2 s. *Real* covers all libraries and brokers of
+that page, in *runs* runs.
 
 """
 _CLAIMS_HEAD = """\
@@ -100,11 +112,12 @@ _CLAIMS_HEAD = """\
 """
 
 
-def reality_page(results: Sequence[CaseResult]) -> str:
-    """Return the page of all results, in Markdown."""
+def reality_page(results: Sequence[CaseResult], agreement: Agreement | None = None) -> str:
+    """Return the page of all results, in Markdown; `agreement`: of the arithmetic of `advise`."""
     jitter = jitter_s(results)
     text = _REALITY.format(made=_MADE, jitter=jitter, seeds=SEEDS, **_setting(results))
-    return text + _HEAD + "\n".join(_reality_lines(results, jitter)) + "\n"
+    lines = [*_reality_lines(results, jitter), *_agreement_lines(agreement)]
+    return text + _HEAD + "\n".join(lines) + "\n"
 
 
 def _setting(results: Sequence[CaseResult]) -> dict[str, float]:
@@ -144,12 +157,42 @@ def _reality_lines(results: Sequence[CaseResult], jitter: float) -> Iterator[str
         compare = f" --compare {case.form}" if case.form else ""
         yield f"| {case.name} | {about} | `{case.scenario}{compare}`{share} |"
     yield ""
-    yield "## Why reality differs"
+    yield "## Reasons for differences"
     for number, (name, known_reason) in enumerate(REASONS.items(), 1):
         yield ""
         yield f"### {number}. {known_reason.title} {{ #{name} }}"
         yield ""
         yield known_reason.text.strip()
+
+
+def _agreement_lines(agreement: Agreement | None) -> Iterator[str]:
+    """Yield the section that compares the arithmetic of `advise` with the simulator."""
+    if agreement is None:
+        return
+    yield _ARITHMETIC.rstrip("\n")
+    for each in agreement.shown:
+        yield (
+            f"| {group_words(each.facts)} | {each.form}, {each.session_s:g} s | {each.runs} "
+            f"| {each.by_arithmetic_s:,.1f} | {each.simulated_s:,.1f} |"
+        )
+    drawn = agreement.drawn
+    outside = [each for each in drawn if not each.is_near]
+    over = [each for each in drawn if each.is_overestimated]
+    others = [each for each in outside if not each.is_overestimated]
+    yield ""
+    yield (
+        f"{len(drawn) - len(outside)} of {len(drawn)} events of random groups, "
+        f"{drawn[0].runs} runs each, agree within a tenth plus half a heartbeat interval of one "
+        f"member's partitions. {len(over)} of the events were rollouts of several processes at a "
+        f"time with slow polls, which are mostly overestimated: {sum(e.is_near for e in over)} of "
+        f"these agree. {len(others)} others don't:"
+    )
+    yield ""
+    for each in others:
+        yield (
+            f"- {each.scenario}, {group_words(each.facts)}, {each.form}, {each.session_s:g} s: "
+            f"{each.by_arithmetic_s:,.1f} by arithmetic, {each.simulated_s:,.1f} simulated"
+        )
 
 
 def _resumes(results: Sequence[CaseResult]) -> Iterator[str]:
@@ -162,28 +205,28 @@ def _resumes(results: Sequence[CaseResult]) -> Iterator[str]:
         return
     yield ""
     yield (
-        f"So much longer took `{CASE}` for each partition in each rebalance: {resumes[0]:.2f} to "
-        f"{resumes[-1]:.2f} s, in the median {median(resumes):.2f} s. That is what a member needs "
-        "until it reads what it is given, unless told otherwise (`--resume-s`), in `simulate` and "
-        "in [`advise`](advise.md); here it was simulated without (`--resume-s 0`). It ends when a "
-        "library told its user that it has the partition: the first fetch isn't in it. It is of a "
-        "busy machine, and of rollouts: one rebalance of a quiet group took less."
+        f"In `{CASE}` each real rebalance took {resumes[0]:.2f} to {resumes[-1]:.2f} s longer for "
+        f"each partition, in the median {median(resumes):.2f} s. This is the default of "
+        "`--resume-s` in `simulate` and [`advise`](advise.md): the time until a member reads what "
+        "a rebalance assigns to it. The simulations on this page used `--resume-s 0`. The time "
+        "ends with the callback of the library, before the first fetch. It was measured on a busy "
+        "machine, in rollouts: a single rebalance of a quiet group took less."
     )
 
 
 def _limits(results: Sequence[CaseResult]) -> Iterator[str]:
-    """Yield the outages of brokers, and the cases that were performed once, or not at all."""
+    """Yield the outages of brokers, and the cases that were run once, or not at all."""
     downs_s = [seconds for result in results for real in result.real for seconds in real.downs_s]
     if downs_s:
         yield ""
         yield (
-            f"In `failover` the broker was away for {min(downs_s):.0f} to {max(downs_s):.0f} s, "
-            "not for 5 s: so long it took until the Kafka that was killed served its group again."
+            f"In `failover` the broker was away for {min(downs_s):.0f} to {max(downs_s):.0f} s "
+            "instead of 5 s: a killed Kafka needs this time until it serves its groups again."
         )
     done = {result.key for result in results}
     once = sum(len(result.real) == 1 for result in results)
     yield ""
-    yield f"{once} of these {len(results)} were performed once, the others more often."
+    yield f"{once} of these {len(results)} were run once, the others more often."
     missing, refused = [], []
     for case, broker, client in product(CASES, BROKERS, CLIENTS):
         if why := case.lacks(client):
@@ -192,11 +235,11 @@ def _limits(results: Sequence[CaseResult]) -> Iterator[str]:
             missing.append(f"- {case.name} on {broker} by {client}")
     if missing:
         yield ""
-        yield "Not performed yet:"
+        yield "Not run yet:"
         yield ""
         yield from missing
     yield ""
-    yield "Not to be performed:"
+    yield "Can't be run:"
     yield ""
     yield from dict.fromkeys(refused)
 
@@ -255,7 +298,7 @@ def _claim_lines(
         yield f"| {' | '.join(cells)} |"
     noted = [(number, claim) for number, claim in claims if claim.why]
     yield ""
-    yield "## Where it isn't as it was said"
+    yield "## Notes"
     for number, claim in noted:
         yield ""
         yield f"### Claim {number}: {claim.title} {{ #claim-{number} }}"
@@ -279,7 +322,8 @@ def main(docs: Path, *parts: str) -> None:
         results = [result.resimulated() for result in results]
         write_results(docs / DATA, results)
     claims = claims_page(results, simulated_only(results))
-    for name, text in ((REALITY_PAGE, reality_page(results)), (CLAIMS_PAGE, claims)):
+    reality = reality_page(results, read_agreement(docs / AGREEMENT))
+    for name, text in ((REALITY_PAGE, reality), (CLAIMS_PAGE, claims)):
         (docs / name).write_text(text, encoding="utf-8", newline="\n")
 
 

@@ -27,7 +27,11 @@ _Counted = dict[str, Annotated[int, Meta(ge=1)]]
 
 
 class AllowedEntry(Document, frozen=True):
-    """An answer that would have been right, and how the one of the log differs."""
+    """An answer that would have been correct.
+
+    `rule`: its rule in the model; `body`: the answer; `difference`: how the answer in the log
+    differs from it.
+    """
 
     rule: str
     body: dict[str, Any] | None
@@ -35,7 +39,15 @@ class AllowedEntry(Document, frozen=True):
 
 
 class ViolationEntry(Document, frozen=True):
-    """An answer that no state explains."""
+    """An answer that no state explains.
+
+    `place`: its line, as FILE:LINE; `file`, `line`: the same apart; `broker`: the name of the
+    broker; `at_ms`: the time of the answer; `api`, `version`, `client_id`, `member_id`,
+    `group_instance_id`: of the request.  `says`: the violation, as a sentence; `wrong`: the
+    part of the answer that is wrong; `level`: how strong the rule is; `rule`: the nearest rule,
+    null where every state forbids the answer.  `observed`: the answer in the log; `allowed`:
+    correct answers, the nearest first.
+    """
 
     place: FileLine
     file: str
@@ -56,7 +68,10 @@ class ViolationEntry(Document, frozen=True):
 
 
 class UnjudgedSegment(Document, frozen=True):
-    """A segment that could not be judged, and why."""
+    """Lines that fencepost could not judge.
+
+    `first`, `last`: the lines, as FILE:LINE; `lines`: their number; `reason`: a sentence.
+    """
 
     reason: str
     first: FileLine
@@ -67,9 +82,13 @@ class UnjudgedSegment(Document, frozen=True):
 class GroupEntry(Document, frozen=True):
     """The result for a group.
 
-    `judged`: lines compared with a known state, the others with all states; `anchors`: number of
-    times that its state became known; `found`, `unjudged`: the first violations, and the first
-    segments without a verdict; `assumed`: assumptions and the number of their uses.
+    `group`: its id; `outcome`: explained, violated or unknown; `reason`: a sentence for it;
+    `lines`: the number of lines that name the group; `judged`: of these, lines that fencepost
+    compared with a known state, the others with all states; `anchors`: how often its state
+    became known.  `first_ms`, `last_ms`: times of the first line and the last; `brokers`: names
+    of the brokers that answered.  `violations`: the number of wrong answers; `found`: the first
+    of them; `undecided`: the number of segments without a verdict; `unjudged`: the first of
+    them; `assumed`: assumptions, `notes`: tolerated deviations, each with its number of uses.
     """
 
     group: str

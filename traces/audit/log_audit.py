@@ -240,7 +240,10 @@ class SkippedLines(Document, frozen=True):
 
 
 class SkippedRequests(SkippedLines, frozen=True):
-    """Lines of a request log that were passed over."""
+    """Lines of a request log that fencepost did not use.
+
+    `reason`: why; `lines`: their number; `first`: the first, as FILE:LINE.
+    """
 
     first: FileLine
 
@@ -255,7 +258,7 @@ def by_protocol(groups: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
 
 
 class OutcomeCounts(Document, frozen=True):
-    """The number of groups with each outcome."""
+    """The number of groups with each outcome: `violated`, `unknown`, `explained`."""
 
     violated: Count
     unknown: Count
@@ -263,11 +266,16 @@ class OutcomeCounts(Document, frozen=True):
 
 
 class AuditDocument(Document, frozen=True, kw_only=True):
-    """The result of an audit.
+    """The result of an audit of request logs.
 
-    `assumed`: the assumption behind every such audit, in a sentence; `exchanges`: number of lines;
-    `own_groups`: groups of fencepost itself, which are left out; `other_groups`: groups that
-    are not judged, by their protocol.
+    `format`, `version`: of this document; `revision`: of the model that judges; `gaps`,
+    `lag_ms`, `config`: the options `--gaps`, `--lag` and `--config`; `assumed`: the assumption
+    that follows from `gaps`, as a sentence.  `files`, `lines`: files, and number of lines;
+    `exchanges`: number of requests with their answers; `skipped`: lines that fencepost did not
+    use; `own_groups`: number of fencepost's own groups, which are left out; `other_groups`:
+    names of groups that fencepost does not judge, by protocol.  `outcome`: the worst of all
+    groups; `counts`: number of groups by outcome; `groups`: the result for each; `operator`:
+    the activity of the consumers.
     """
 
     format: Literal["fencepost-audit"] = FORMAT
@@ -291,7 +299,7 @@ class AuditDocument(Document, frozen=True, kw_only=True):
 
 SCHEMA = DocumentSchema(
     "audit-1",
-    "What an audit of a log came to",
+    "The result of an audit of request logs",
     "Times end in _ms and are milliseconds since 1970. `operator` is as operator-report-1 says.",
     AuditDocument,
     {"GroupEntry": "group", "ViolationEntry": "found"},

@@ -58,7 +58,10 @@ def not_covered(report: OperatorReport) -> tuple[str, ...]:
 
 
 class UnreadGroupLines(Document, frozen=True):
-    """Lines about groups that were not understood: `first`, the place of the first; its text."""
+    """Lines about groups that fencepost could not read.
+
+    `reason`: why; `lines`: their number; `first`: the first, as FILE:LINE; `example`: its text.
+    """
 
     reason: str
     lines: Count
@@ -67,7 +70,12 @@ class UnreadGroupLines(Document, frozen=True):
 
 
 class OtherFencing(Document, frozen=True):
-    """Lines about fenced members of a group that is not judged: words, number, place, time."""
+    """Lines about fenced members of a group that fencepost does not judge.
+
+    `group`: its name; `says`: the text of a line; `lines`: their number; `members`: member ids;
+    `first`: the first line, as FILE:LINE; `from_ms`, `until_ms`: times of the first and the
+    last.
+    """
 
     group: str
     says: str
@@ -81,11 +89,14 @@ class OtherFencing(Document, frozen=True):
 class ServerLogDocument(Document, frozen=True, kw_only=True):
     """The result of an audit of `server.log`.
 
-    `events`: number of lines; `own_groups`: groups of fencepost itself, which are left out;
-    `unplaced_fencings`: fenced requests of members whose group the log does not show; `not_shown`:
-    facts that only a request log can show; `unread`: lines that the figures lack; `other_groups`:
-    groups that are not judged, by their protocol; `other_fenced`: what the log says of fenced
-    members of these.
+    `format`, `version`: of this document; `files`, `lines`: files, and number of lines;
+    `events`: of these, lines of a coordinator; `skipped`: lines that fencepost did not use;
+    `unread`: lines about groups that it could not read, so that the figures lack them.
+    `own_groups`: number of fencepost's own groups, which are left out; `other_groups`: names of
+    groups that it does not judge, by protocol; `other_fenced`: lines about fenced members of
+    these; `unplaced_fencings`: number of fenced requests of members whose group the log does
+    not show; `not_shown`: facts that only a request log shows; `operator`: the activity of the
+    consumers.
     """
 
     format: Literal["fencepost-server-log-audit"] = FORMAT
@@ -105,7 +116,7 @@ class ServerLogDocument(Document, frozen=True, kw_only=True):
 
 SCHEMA = DocumentSchema(
     "server-log-audit-1",
-    "What an audit of server.log came to",
+    "The result of an audit of server.log",
     "Times end in _ms and are milliseconds since 1970. `operator` is as operator-report-1 says.",
     ServerLogDocument,
 )

@@ -77,7 +77,7 @@ class DocumentSchema:
             "$id": f"urn:fencepost:{self.name}",
             **root,
             "title": self.title,
-            "description": self.description,
+            "description": "\n\n".join(filter(None, (self.description, root.get("description")))),
             **(
                 {"$defs": {self.definitions.get(kind, kind): of for kind, of in components.items()}}
                 if components

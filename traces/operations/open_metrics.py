@@ -68,32 +68,34 @@ def _gauges(report: OperatorReport) -> Iterator[_Gauge]:
         ]
 
     yield _Gauge(
-        "fencepost_log_span_seconds", "The time that the log covers.", [({}, span_ms / 1000)]
+        "fencepost_log_span_seconds",
+        "Seconds that the log covers.",
+        [({}, span_ms / 1000)],
     )
     yield _Gauge("fencepost_rebalances", "Rebalances by cause.", by("cause", lambda f: f.causes))
     yield _Gauge(
         "fencepost_rebalances_by_remedy",
-        "Rebalances by what would have avoided them.",
+        "Rebalances by the setting that would have avoided them.",
         by("remedy", lambda f: f.remedies),
     )
     yield _Gauge(
         "fencepost_rebalances_per_hour",
-        "Rebalances in an hour of the log, on average.",
+        "Rebalances per hour of the log.",
         of(lambda f: f.causes.total() / hours),
     )
     yield _Gauge(
         "fencepost_rebalances_within",
-        "Rebalances in which a member had its assignment within so many seconds of the cause.",
+        "Rebalances with an assignment at most le seconds after their cause.",
         [sample for group, f in groups for sample in _within(group, f)],
     )
     yield _Gauge(
         "fencepost_rebalancing_seconds",
-        "How long these rebalances took together.",
+        "Duration of all rebalances together, as far as it is known.",
         [({"group": group}, f.known_ms / 1000) for group, f in groups if f.known_ms is not None],
     )
     yield _Gauge(
         "fencepost_failed_rebalances",
-        "Rebalances that another one followed before a member had its assignment.",
+        "Rebalances that another one followed before any member had an assignment.",
         of(lambda f: f.failed),
     )
     yield _Gauge(
@@ -108,22 +110,22 @@ def _gauges(report: OperatorReport) -> Iterator[_Gauge]:
     )
     yield _Gauge(
         "fencepost_deployment_rebalances",
-        "Rebalances that deployments cost.",
+        "Rebalances that deployments cost; 0 is the aim.",
         of(lambda f: f.cost),
     )
     yield _Gauge(
         "fencepost_replacements",
-        "How often a new member id took a group.instance.id: by a restart, or by a second process.",
+        "Takeovers of a group.instance.id by a new member id: a restart, or a second process.",
         of(lambda f: f.replaced),
     )
     yield _Gauge(
         "fencepost_fenced",
-        "Living processes that lost their group.instance.id.",
+        "Live processes that lost their group.instance.id; alert on any.",
         of(lambda f: f.fenced, "fenced"),
     )
     yield _Gauge(
         "fencepost_thrown_out",
-        "Living processes whose session expired.",
+        "Live processes whose session expired; alert on any.",
         of(lambda f: f.thrown_out, "short-session"),
     )
     yield _Gauge(
@@ -133,22 +135,22 @@ def _gauges(report: OperatorReport) -> Iterator[_Gauge]:
     )
     yield _Gauge(
         "fencepost_expirations_for_good",
-        "Of these, members that did not come back.",
+        "Members that expired and did not come back.",
         of(lambda f: f.never_back),
     )
     yield _Gauge(
         "fencepost_group_lost",
-        "Whether the last member of the group was lost, not stopped, and none came since.",
+        "1 if the last member expired or was not polled, and none joined since; alert on it.",
         of(lambda f: f.lost is not None),
     )
     yield _Gauge(
         "fencepost_empty_spans",
-        "How often the group had no member for a while, and then one again.",
+        "Times without a member that ended with a join.",
         of(lambda f: f.emptied),
     )
     yield _Gauge(
         "fencepost_empty_seconds",
-        "How long the group had no member, also at the end of the log.",
+        "Seconds without a member, also at the end of the log.",
         of(lambda f: (f.empty_ms + _lasting_ms(f, report.until_ms or 0)) / 1000),
     )
     yield _Gauge(
@@ -158,22 +160,22 @@ def _gauges(report: OperatorReport) -> Iterator[_Gauge]:
     )
     yield _Gauge(
         "fencepost_loops",
-        "Loops: one cause of rebalances, or takeovers, again and again.",
+        "Loops: one cause of rebalances, or takeovers, with a steady rhythm.",
         of(lambda f: f.loops),
     )
     yield _Gauge(
         "fencepost_unused_member_ids",
-        "Member ids that were handed out and not used.",
+        "Member ids that were handed out and not used; a rebalance waits for each.",
         of(lambda f: f.pending),
     )
     yield _Gauge(
         "fencepost_failovers",
-        "How often a coordinator read the group: it has another one, or that was started again.",
+        "Times that a coordinator read the group: a new coordinator, or a restart of it.",
         of(lambda f: f.failovers),
     )
     yield _Gauge(
         "fencepost_members",
-        "Members at the end of the log.",
+        "Static and dynamic members at the end of the log, where it shows all.",
         [
             ({"group": group, "kind": kind}, count)
             for group, f in groups
@@ -183,7 +185,7 @@ def _gauges(report: OperatorReport) -> Iterator[_Gauge]:
     )
     yield _Gauge(
         "fencepost_rebalancing",
-        "Whether a rebalance had begun at the end of the log, and was not over.",
+        "1 if a rebalance was not over at the end of the log.",
         of(lambda f: f.rebalancing_ms is not None),
     )
     problems = Counter((problem.first.group, problem.kind) for problem in report.problems)
@@ -207,12 +209,12 @@ def _beside(unread: int | None, others: Mapping[str, int]) -> Iterator[_Gauge]:
     """Yield the figures of what the others lack."""
     yield _Gauge(
         "fencepost_unread_lines",
-        "Lines about groups that were not understood, so that the other figures lack them.",
+        "Lines about groups that could not be read, so that the other figures lack them.",
         [] if unread is None else [({}, unread)],
     )
     yield _Gauge(
         "fencepost_other_groups",
-        "Groups of the consumer, share or Streams protocol, which are not judged.",
+        "Groups of the consumer, share and Streams protocols, which are not judged.",
         [({"protocol": protocol}, count) for protocol, count in sorted(others.items())],
     )
 

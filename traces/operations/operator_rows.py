@@ -16,7 +16,7 @@ class RowPart(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Process(RowPart, frozen=True, order=True):
-    """A client process, as a broker sees it: a client id and a host."""
+    """A client process, as a broker sees it: `client_id` and `host`."""
 
     client_id: str
     host: str
@@ -48,13 +48,15 @@ class End(Enum):
 
 
 class LifeLine(RowPart, frozen=True):
-    """One member id that held an instance id.
+    """A member id that held an instance id.
 
-    `from_ms`: time of its join, or (`begins` false) of its first line; `until_ms`: None if it is
-    still there; `by`: the process that replaced or removed it; `fenced_ms`: time of its first
-    FENCED_INSTANCE_ID.  `away_ms`: of one that was replaced, from its last sign of life to its
-    successor's join, None where the log doesn't show it, or it was alive; `session_ms`: its session
-    timeout, where the log has it.
+    `group`, `instance_id`, `member_id`, `process`: which; `from_ms`: time of its join, or
+    (`begins` false) of its first line; `until_ms`: null if it still holds the id; `end`: how it
+    ended; `by`: the process that replaced or removed it; `fenced_ms`: time of its first
+    FENCED_INSTANCE_ID; `place`: the line of its end, or its last one, as FILE:LINE.  `away_ms`:
+    of one that was replaced, from its last sign of life to its successor's join, null where the
+    log doesn't show it or the process was alive; `session_ms`: its session timeout, where the
+    log has it.
     """
 
     group: str
@@ -73,9 +75,10 @@ class LifeLine(RowPart, frozen=True):
 
 
 class Handover(RowPart, frozen=True):
-    """An instance id goes to another process.
+    """A takeover of an instance id, from `from_process` to `to_process`, at `at_ms`.
 
-    `told`: the old process was alive and got FENCED_INSTANCE_ID, at `told_ms`.
+    `told`: the old process was alive and got FENCED_INSTANCE_ID, at `told_ms`; `place`: the
+    line of the takeover, as FILE:LINE.
     """
 
     at_ms: int
@@ -87,10 +90,12 @@ class Handover(RowPart, frozen=True):
 
 
 class FencingChain(RowPart, frozen=True):
-    """Processes that took an instance id from each other, in turn.
+    """Takeovers of an instance id, at least one of them from a live process.
 
-    `fenced`: number of handovers from a living process.  `ping_pong`: they took it back, too.
-    `handovers` holds the first handovers of `count`.
+    Each is at most ten minutes after the one before.  `from_ms`, `until_ms`: times of the first
+    takeover and the last; `count`: number of takeovers; `fenced`: of these, from live
+    processes; `ping_pong`: a process took the id back, so they share it; `processes`: all of
+    them; `handovers`: the first takeovers.
     """
 
     group: str
@@ -112,11 +117,11 @@ class FencingChain(RowPart, frozen=True):
 class SelfFencing(RowPart, frozen=True):
     """A process that was fenced by its own later join.
 
-    `alive`: it sent the fenced request after that join; otherwise the request was a join or sync
-    that still waited, so the process may also have been restarted meanwhile.  `second`: the member
-    of that join worked, too, so it is a second process of the same name; `taken_ms`: time of that
-    join.  `address`, `by_address`: HOST:PORT of the fenced request, and of that join; the ports of
-    two processes differ.
+    `api`: of the fenced request; `alive`: it sent this after that join; otherwise the request was a
+    join or sync that still waited, so the process may also have been restarted meanwhile.
+    `second`: the member of that join worked, too, so it is a second process of the same name;
+    `taken_ms`: time of that join.  `address`, `by_address`: HOST:PORT of the fenced request,
+    and of that join; the ports of two processes differ.
     """
 
     group: str
@@ -133,7 +138,12 @@ class SelfFencing(RowPart, frozen=True):
 
 
 class StaticLeave(RowPart, frozen=True):
-    """A static member that a LeaveGroup removed.  `itself`: by its own; None if unknown."""
+    """A static member that a LeaveGroup removed.
+
+    `group`, `instance_id`, `member_id`, `process`: which; `by`: the process that sent it;
+    `itself`: true if the member sent it, null if the log doesn't show the sender; `at_ms`: the
+    time.
+    """
 
     group: str
     instance_id: str
@@ -181,14 +191,17 @@ OF_SESSIONS = frozenset({Remedy.STATIC, Remedy.LONGER_SESSION})
 class Rebalance(RowPart, frozen=True):
     """A rebalance of a group, up to the generation that it led to.
 
-    `start_ms`: time of its cause; `completed_ms`: of the answers to its joins; `stable_ms`: of its
-    first assignment, None if another rebalance came first.  `who`: the process that caused it;
-    `also`: further causes before it was over.  `away_ms`: absence of `who`, where that decides the
-    remedy; `session_ms`: a session timeout that would have been long enough; `unclear`: the reason
-    why the remedy is unknown, else "".  `duration_ms`: from `start_ms` to `stable_ms`.  `reason`:
-    the coordinator's words, and `client_reason` the client's, where the log has them.
-    `expired_ms`: where `who` had expired, from the end of its session to its return.  `is_cut`: the
-    log ends before it is over; `completed_ms` may be the end of the log then.
+    `generation`: its number; `start_ms`: time of its cause; `completed_ms`: of the answers to
+    its joins; `stable_ms`: of its first assignment, null if another rebalance came first;
+    `duration_ms`: from `start_ms` to `stable_ms`.  `cause`: its cause; `who`: the process that
+    caused it; `also`: further causes before its end; `members_before`, `members_after`: numbers
+    of members; after one that leaves the group empty there are 0, and no assignment.  `remedy`:
+    the setting that would have avoided it; `away_ms`: absence of `who`, where that decides the
+    remedy; `session_ms`: a session timeout that would have been long enough; `unclear`: the
+    reason why the remedy is unknown, else "".  `reason`: the coordinator's words,
+    `client_reason`: the client's, where the log has them; `expired_ms`: where `who` had
+    expired, from the end of its session to its return; `is_cut`: the log ends before the
+    rebalance does, so `completed_ms` may be the end of the log.
     """
 
     group: str
@@ -227,11 +240,12 @@ class Rebalance(RowPart, frozen=True):
 
 
 class Deployment(RowPart, frozen=True):
-    """Restarts of a group's members that follow each other closely.
+    """Restarts of a group's members, each at most a minute after the one before.
 
-    `begins`: the log shows its beginning; `ends`: all its members were back before the log ended;
-    if one is false, it may have cost more rebalances than counted.  Both are true where each member
-    of the group was restarted.
+    `restarts`: their number, of `processes` processes; `rebalances`: the rebalances that they
+    cost.  `begins`: the log shows its beginning; `ends`: all its members were back before the
+    log ended; if one is false, it may have cost more.  Both are true where each member of the
+    group restarted.
     """
 
     group: str
@@ -245,7 +259,7 @@ class Deployment(RowPart, frozen=True):
 
 
 class _Silence(RowPart, frozen=True):
-    """A member that was silent for `silent_ms`, and its session timeout."""
+    """A member that was silent for `silent_ms`, and its session timeout, `session_ms`."""
 
     group: str
     instance_id: str | None
@@ -258,11 +272,17 @@ class _Silence(RowPart, frozen=True):
 
 
 class ThrownOut(_Silence, frozen=True):
-    """A member whose session expired while its process was alive and sent requests."""
+    """A member whose session expired although its process was alive and sent requests.
+
+    `silent_ms`: its silence; `session_ms`: its session timeout.
+    """
 
 
 class NearTimeout(_Silence, frozen=True):
-    """A member that stayed, but was once silent for much of its session timeout."""
+    """A member that stayed, after a silence of at least three fifths of its session timeout.
+
+    `silent_ms`: its silence; `session_ms`: its session timeout.
+    """
 
 
 NOT_POLLED = "poll timeout"
@@ -287,11 +307,12 @@ class PollTimeout(RowPart, frozen=True):
 
 
 class Restart(RowPart, frozen=True):
-    """A process that went, and came back as a new member.
+    """A process that left or expired, and came back as a new member.
 
-    `end`: how it went, at `at_ms`; `away_ms`: from its last sign of life to its join, at `back_ms`;
-    `session_ms`: its session timeout, where the log has it.  `is_guess`: several processes have its
-    client id, and time alone says which one came back.
+    A restart may be two rebalances.  `end`: how it left, at `at_ms`; `back_ms`: time of its
+    join; `away_ms`: from its last sign of life to its join; `session_ms`: its session timeout,
+    where the log has it; `is_guess`: several processes have its client id, and time alone
+    decides which of them came back.
     """
 
     group: str
@@ -309,15 +330,16 @@ class Restart(RowPart, frozen=True):
 class Expiration(RowPart, frozen=True):
     """A member whose session expired, or that did not join a rebalance in time (`end`).
 
-    Silent: its session was over when the log, or all of its group, ended.
-
-    `joined_ms`: time of its join, `assigned_ms`: of the latest assignment before; `back_ms`: of its
-    return, None: it has none, or (`is_unclear`) others with its client id joined; `lived`: its
-    process was alive.  None where the log doesn't show it.  `loaded_ms`: time at which a
-    coordinator had read it, after which it did not go on; None: it had, or none did.  `stayed`: how
-    many others were members before and after the next rebalance, None if unknown.  `at_latest`: it
-    may have been back before, at a coordinator that is not in the log; `is_guess`: several
-    processes have its client id, and time alone says which one came back.
+    `end`: expired; dropped: it did not join in time; silent: its session was over when the log,
+    or all of its group, ended.  `at_ms`: the time; `joined_ms`: of its join; `assigned_ms`: of
+    the latest assignment before; `back_ms`: of its return, null if it has none or if
+    (`is_unclear`) others with its client id joined; `lived`: its process was alive; null where
+    the log doesn't show it.  `loaded_ms`: time at which a coordinator had read the group, after
+    which the member did not continue; null: it continued, or no coordinator read it.  `stayed`:
+    number of others that were members before and after the next rebalance, null if unknown.
+    `at_latest`: it may have been back earlier, at a coordinator that is not in the log;
+    `is_guess`: several processes have its client id, and time alone decides which of them came
+    back.
     """
 
     group: str
@@ -357,12 +379,13 @@ class PendingId(RowPart, frozen=True):
 class Loop(RowPart, frozen=True):
     """One cause of rebalances, or of takeovers, again and again, from `from_ms` to `until_ms`.
 
-    `cause` is None for takeovers of an instance id.  `every_ms`: between two, on median;
-    `lasted_ms`: from an assignment to the next rebalance, on median; None: not known.  `stayed_ms`,
-    `away_ms`: of members that went and came, on median.  `reason`, `client_reason`: as in
-    Rebalance, of the first; `members`: the most that the group had, where the log shows it.
-    `stays`, `absences`: of how many turns `stayed_ms` and `away_ms` are known; `generation`: the
-    last of the group; `ids`: how many member ids the broker's reasons name.
+    `cause`: null for takeovers of the `instance_id`; `process`: the process that causes it;
+    `count`: number of occurrences; `every_ms`: median time between two; `lasted_ms`: median
+    time from an assignment to the next rebalance, null: unknown; `stayed_ms`, `away_ms`:
+    medians for members that left and came back, of `stays` and `absences` occurrences;
+    `reason`, `client_reason`: as in a rebalance, of the first; `members`: the most that the
+    group had, where the log shows it; `generation`: the last of the group; `ids`: number of
+    member ids in the broker's reasons.
     """
 
     group: str
@@ -389,9 +412,10 @@ class Loop(RowPart, frozen=True):
 class EmptySpan(RowPart, frozen=True):
     """A time without a member, from `from_ms` to the next join at `until_ms`.
 
-    `until_ms` is None if there is no join until the log ends.  `end`: how the last member went,
-    with its `process` and `instance_id`, None where the log doesn't show it; `is_poll_timeout`: its
-    living process did not call poll().  `deleted_ms`: somebody deleted the group then.
+    `until_ms`: null if there is no join before the log ends; `end`: how the last member left;
+    `process`, `instance_id`: of that member, null where the log doesn't show them;
+    `is_poll_timeout`: its live process did not call poll(); `deleted_ms`: time at which
+    somebody deleted the group.
     """
 
     group: str
@@ -425,10 +449,11 @@ UNWANTED = frozenset({End.EXPIRED, End.DROPPED, End.SILENT})
 
 
 class OffsetsRemoved(RowPart, frozen=True):
-    """Offsets of a group that somebody deleted, with the group or alone.
+    """Offsets of a group that somebody deleted.
 
-    `offsets`: how many, of `groups` groups together; None where the log doesn't show it.
-    `used_ms`: time at which a member joined next, None if none did until the log ends.
+    `with_group`: together with the group; `offsets`: number of offsets, of `groups` groups
+    together, null where the log doesn't show it; `used_ms`: time at which a member joined next,
+    null if none did before the log ends.
     """
 
     group: str
@@ -441,11 +466,12 @@ class OffsetsRemoved(RowPart, frozen=True):
 
 
 class ExpiredTogether(RowPart, frozen=True):
-    """Members that expired at nearly the same time.
+    """Members of any groups that expired at nearly the same time.
 
-    `back`: the number of those that came back, the last after `back_after_ms`; `unclear`: of how
-    many that is unknown; `static`: how many were static; `stayed_in`: in how many of the groups
-    others were members before and after it, None: unknown.
+    `groups`, `processes`: which; `count`: number of members; `back`: of these, members that
+    came back, the last after `back_after_ms`; `unclear`: members whose return is unknown;
+    `static`: static members; `stayed_in`: number of groups in which others stayed members,
+    null: unknown; `place`: the first line, as FILE:LINE.
     """
 
     groups: tuple[str, ...]
@@ -462,13 +488,13 @@ class ExpiredTogether(RowPart, frozen=True):
 
 
 class Failover(RowPart, frozen=True):
-    """A coordinator that read a group: it leads the partition since `at_ms`.
+    """A coordinator that read a group, at `at_ms`.
 
-    `expired`: members from before that expired after it, the last at `until_ms`.  `unloaded_ms`:
-    time at which the coordinator before gave the group up, where the log shows it; `is_loaded`
-    false: none of the log read it until the end, and `at_ms` is that time.  `missed`: generations
-    that began at a broker that is not in the log; None where that is unknown.  `cut_off`:
-    rebalances that the change ended.
+    `expired`: members from before that expired after it, the last at `until_ms`; `unloaded_ms`:
+    time at which the coordinator before gave the group up, where the log shows it; `is_loaded`:
+    false where no broker of the log reads the group again, so that `at_ms` is the time of
+    giving it up; `missed`: generations that began at a broker that is not in the log, null
+    where that is unknown; `cut_off`: rebalances that the change ended.
     """
 
     group: str

@@ -494,19 +494,16 @@ _ByRemedy = Annotated[dict[Remedy, _Times], _words(remedy.value for remedy in Re
 _ByKind = Annotated[
     dict[str, _Times],
     _words(KINDS),
-    Meta(
-        description="Kinds of problems that the log can't show, each with the number of groups of "
-        "which that is so"
-    ),
+    Meta(description="Kinds of problems that the log can't show, each with its number of groups"),
 ]
 _Unclear = Annotated[
     dict[str, _Times],
-    Meta(description="Of how many rebalances it is unknown what would have avoided them, by why"),
+    Meta(description="Numbers of rebalances whose remedy is unknown, by reason"),
 ]
 
 
 class GroupCauses(Document, frozen=True):
-    """The causes of a group's rebalances."""
+    """The number of rebalances of a group by cause: `causes`."""
 
     group: str
     causes: _ByCause
@@ -515,13 +512,14 @@ class GroupCauses(Document, frozen=True):
 class GroupAtEnd(Document, frozen=True):
     """State of a group at the end of the log.
 
-    Members are null where the log doesn't show all of them; `rebalancing_ms` is the start of a
-    rebalance that wasn't over, or null.  `session_ms`: the longest session timeout of its members;
-    `assignors`: those that all members offer; both where the log shows them.  `kind`: of its
-    members, as far as the log shows it; `last_expired_ms`: time at which its last member expired,
-    or was removed since it was not polled, if none came since.  `began_rebalancing`: the log begins
-    in a rebalance, which is not counted; `library`: its client library, "" where the log doesn't
-    show it.  `most_members`: the most that it had in a generation, null where that isn't certain.
+    `static`, `dynamic`: members, null where the log doesn't show all of them; `rebalancing_ms`:
+    start of a rebalance that wasn't over, or null; `session_ms`: the longest session timeout of
+    its members, `assignors`: the assignors that all of them offer, where the log shows them;
+    `kind`: of its members, as far as the log shows it; `last_expired_ms`: time at which its
+    last member expired, or left because it was not polled, if no member joined after that;
+    `began_rebalancing`: the log begins in a rebalance, which is not counted; `library`: its
+    client library, "" where the log doesn't show it; `most_members`: the most members that it
+    had in a generation, null where that isn't certain.
     """
 
     group: str
@@ -538,14 +536,14 @@ class GroupAtEnd(Document, frozen=True):
 
 
 class HourCount(Document, frozen=True):
-    """The rebalances that began in an hour."""
+    """The number of `rebalances` that began in the hour from `hour_ms` on."""
 
     hour_ms: int
     rebalances: int
 
 
 class Kept(Document, Generic[R], frozen=True):
-    """The first rows of a kind, and the count of all."""
+    """Rows of a table: `count` is the number of all, `rows` has the first 5,000."""
 
     count: int
     rows: tuple[R, ...]
@@ -557,9 +555,19 @@ class Kept(Document, Generic[R], frozen=True):
 
 
 class OperatorDocument(Document, frozen=True):
-    """The operator's report as JSON, its problems first.
+    """The activity of the consumers in a log, the problems first.
 
-    Older documents lack the tables that are not required.
+    `from_ms`, `until_ms`: the time that the log covers; `groups`: number of groups;
+    `unreadable`: number of lines that are no valid message; `unshown`: kinds of problems that
+    this log can't show, each with its number of groups; `problems`: the worst kind first,
+    within a kind the most frequent; `at_end`: each group at the end of the log;
+    `rebalances_by_cause`, `rebalances_by_remedy`, `rebalances_by_hour`: numbers of rebalances;
+    `rebalances_unclear`: numbers of rebalances whose remedy is unknown, by reason;
+    `rebalances_by_group`: the causes of each group; `expired_together`: members that expired
+    together.  The rest are tables: `chains`, `self_fencings`, `static_leaves`, `thrown_out`,
+    `near_timeouts`, `rebalances`, `deployments`, `life_lines`, `restarts`, `expirations`,
+    `pending_ids`, `loops`, `failovers`, `empty_spans`, `removed_offsets`.  Older documents lack
+    those that are not required.
     """
 
     from_ms: int | None
@@ -594,9 +602,8 @@ class OperatorDocument(Document, frozen=True):
 
 SCHEMA = DocumentSchema(
     "operator-report-1",
-    "What an operator asks of a request log",
-    "Times end in _ms and are milliseconds since 1970, or milliseconds that something took. "
-    "`count` says how many rows there were, `rows` holds the first of them.",
+    "The activity of consumers in a log",
+    "Names of times end in _ms: milliseconds since 1970, or the milliseconds of a duration.",
     OperatorDocument,
     {"OperatorProblem": "Problem"},
 )

@@ -35,11 +35,18 @@ AIMS = (
 
 
 class OperatorProblem(RowPart, frozen=True):
-    """A problem with clients, with all its occurrences.
+    """A problem of a client or of the brokers, with all its occurrences.
 
-    `kind`: a word for programs; `names`: the processes; `count`: of occurrences, on `days` days;
-    `longest_ms`: the longest silence, time without poll(), or wait, where the kind has one;
-    `of_broker`: no client caused it, nor can mend it.
+    `kind`: ping-pong (two processes take an instance id from each other), fenced (a live
+    process lost its instance id), loop (one cause of rebalances, or takeovers of an instance
+    id, again and again), pending-id (a member id was handed out and not used), self-fencing (a
+    later join of the same process fenced it), static-leave (a static member sent LeaveGroup),
+    short-session (the session of a live process expired), poll-timeout (a live process did not
+    call poll()).  `group`, `instance_id`: where; `names`: the processes; `count`: number of
+    occurrences, on `days` days; `first_ms`, `last_ms`: times of the first and the last; `says`:
+    the problem, `remedy`: the remedy, each as sentences; `place`: the line that shows it, as
+    FILE:LINE; `longest_ms`: the longest silence, time without poll(), or wait, where the kind
+    has one; `of_broker`: a broker caused it, so no client can repair it.
     """
 
     kind: str

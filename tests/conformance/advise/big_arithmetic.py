@@ -1,13 +1,12 @@
 """How far the arithmetic of `advise` agrees with the simulator, over settings that are drawn.
 
 Some minutes: `tox -e advice`.  `PYTHONPATH=tests python tests/conformance/advise/big_arithmetic.py`
-writes what it finds to docs/deployments/advise-agreement.json, and prints what advise.md must tell.
+writes docs/deployments/advise-agreement.json; then make the pages: tools/docs/deployments_page.py.
 """
 
 from __future__ import annotations
 
 import random
-import sys
 from concurrent.futures import ProcessPoolExecutor
 from statistics import mean
 from typing import Any
@@ -16,15 +15,13 @@ import msgspec
 from support.arithmetic_runs import (
     AGREEMENT,
     EVENTS,
-    Agreement,
-    Compared,
     is_near,
     known,
-    page_lines,
     simulated,
 )
 
 from fencepost.conformance.advise.known_facts import FORMS, AdviceError
+from tools.deployments.arithmetic_agreement import Agreement, Compared
 
 SETTINGS = 120
 RUNS = 6
@@ -109,4 +106,3 @@ def test_the_agreement_is_what_the_page_tells() -> None:
 if __name__ == "__main__":
     made = agreement()
     AGREEMENT.write_bytes(msgspec.json.format(msgspec.json.encode(made), indent=1) + b"\n")
-    sys.stdout.write("\n".join(page_lines(made)) + "\n")

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import get_args
 
+import msgspec
 import pytest
 from support.places import ROOT
 
 from fencepost.conformance.simulate.deployment_scenario import (
     BounceStep,
+    DeploymentScenario,
+    MemberSettings,
     ScenarioError,
+    Step,
     checked_scenario,
     find_scenario,
     read_scenario,
@@ -30,6 +35,24 @@ def test_a_scenario_of_ours_is_described(name: str) -> None:
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_can_be_read(path: Path) -> None:
     assert read_scenario(path).step
+
+
+def missing_fields(text: str) -> set[str]:
+    """The fields and steps that a scenario's text doesn't show, also in comments."""
+    kinds = (DeploymentScenario, MemberSettings, *get_args(Step))
+    fields = {field.encode_name for kind in kinds for field in msgspec.structs.fields(kind)}
+    steps = {f'do = "{kind.__struct_config__.tag}"' for kind in get_args(Step)}
+    shown = {f"{name} =" for name in fields - {"settings", "step"}} | steps
+    return {each for each in shown if each not in text}
+
+
+def test_an_example_shows_every_field() -> None:
+    text = (ROOT / "examples" / "deployments" / "every-field.toml").read_text("utf-8")
+    assert missing_fields(text) == set()
+    assert missing_fields(text.replace("overlap_s", "x").replace('"wait"', '"y"')) == {
+        "overlap_s =",
+        'do = "wait"',
+    }
 
 
 def test_what_is_left_out_is_as_in_the_java_client() -> None:

@@ -9,10 +9,12 @@ import pytest
 from support.places import ROOT
 from support.real_figures import FIGURES, case_result
 
+from tools.deployments.arithmetic_agreement import read_agreement
 from tools.deployments.deployment_promises import simulated_only
 from tools.deployments.simulated_and_real import read_results, write_results
 from tools.docs import deployments_page
 from tools.docs.deployments_page import (
+    AGREEMENT,
     CLAIMS_PAGE,
     DATA,
     REALITY_PAGE,
@@ -27,7 +29,8 @@ AGAIN = "make it anew: python -m tools.docs.deployments_page docs"
 
 def test_the_pages_are_what_is_made_now() -> None:
     results = read_results(DOCS / DATA)
-    assert reality_page(results) == (DOCS / REALITY_PAGE).read_text("utf-8"), AGAIN
+    made = reality_page(results, read_agreement(DOCS / AGREEMENT))
+    assert made == (DOCS / REALITY_PAGE).read_text("utf-8"), AGAIN
     simulated = simulated_only(results)
     assert claims_page(results, simulated) == (DOCS / CLAIMS_PAGE).read_text("utf-8"), AGAIN
 
@@ -44,15 +47,17 @@ def test_what_rebalances_took_longer_is_told() -> None:
     assert "--resume-s" not in reality_page([one])
     simulated = {**one.simulated, "unavailable_partition_s": (2.0, 2.0)}
     page = reality_page([msgspec.structs.replace(one, simulated=simulated)])
-    assert "0.07 to 0.07 s, in the median 0.07 s" in page  # 7 s, 8 rebalances, 12 partitions
+    assert (
+        "took 0.07 to 0.07 s longer for each partition, in the median 0.07 s" in page
+    )  # 7 s, 8 rebalances, 12 partitions
 
 
 def test_what_was_not_performed_is_told() -> None:
     away = msgspec.structs.replace(FIGURES, downs_s=(44.6,))
     page = reality_page([case_result(FIGURES), case_result(away, away)])
-    assert "the broker was away for 45 to 45 s, not for 5 s" in page
-    assert "1 of these 2 were performed once" in page
-    missing, refused = page.partition("Not performed yet:")[2].split("Not to be performed:")
+    assert "the broker was away for 45 to 45 s instead of 5 s" in page
+    assert "1 of these 2 were run once" in page
+    missing, refused = page.partition("Not run yet:")[2].split("Can't be run:")
     assert "- bounce-eager on 4.3.0 by java:4.3.0\n" not in missing
     assert "- bounce-eager on 2.8.0 by java:4.3.0\n" in missing
     assert "- to-cooperative by confluent-kafka:2.16.1: librdkafka refuses" in refused
@@ -64,6 +69,16 @@ def test_what_was_not_performed_is_told() -> None:
 def test_what_differs_is_bold(happened: dict[str, int], cell: str) -> None:
     page = reality_page([case_result(msgspec.structs.replace(FIGURES, **happened))])
     assert f"| java:4.3.0 | 1 | {cell} |" in page
+
+
+def test_the_arithmetic_has_its_figures() -> None:
+    made = read_agreement(DOCS / AGREEMENT)
+    near = sum(each.is_near for each in made.drawn)
+    first = msgspec.structs.replace(made.drawn[0], is_near=False)
+    other = msgspec.structs.replace(made, drawn=[first, *made.drawn[1:]])
+    assert made.drawn[0].is_near
+    assert f"\n{near} of {len(made.drawn)} events" in reality_page([], made)
+    assert f"\n{near - 1} of {len(made.drawn)} events" in reality_page([], other)
 
 
 def test_a_claim_has_its_figures_and_what_became_of_it() -> None:
@@ -87,6 +102,7 @@ def test_pages_are_written_and_simulated_anew(
     (tmp_path / DATA).parent.mkdir()
     wrong = msgspec.structs.replace(case_result(FIGURES), simulated={"rebalances": (1, 1)})
     write_results(tmp_path / DATA, [wrong])
+    (tmp_path / AGREEMENT).write_bytes((DOCS / AGREEMENT).read_bytes())
     main(tmp_path)
     assert "| **1 / 8** |" in (tmp_path / REALITY_PAGE).read_text("utf-8")
     main(tmp_path, "simulate")
