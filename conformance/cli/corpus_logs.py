@@ -62,10 +62,37 @@ def audit_logs_command(
 ) -> None:
     """Audit many logs of brokers and write the results as tables.
 
-    Each log is checked as by `fencepost audit`.  DIR gets tables of groups, violations, rebalances,
-    restarts, expirations, loops, life lines of instance ids, deployments, problems and figures.  A
-    second run does what is missing.
-    """
+    Each log is checked as by `fencepost audit`; give one kind of log at a time.  After a crash,
+    repeat the command: it does the rest.  A log that has grown needs another --out.
+
+    \b
+    Tables in the folder of --out, one file for each part.  Their columns are
+    the keys of the JSON of `fencepost audit`, which its schemas describe:
+      groups/, violations/, rebalances/, restarts/, expirations/, loops/,
+      life_lines/, deployments/, chains/, self_fencings/, static_leaves/,
+      thrown_out/, near_timeouts/, pending_ids/, empty_spans/,
+      removed_offsets/, failovers/, problems/, expired_together.parquet
+
+    \b
+    Others:
+      figures/      the figures of a group, as for Prometheus; null: the
+                    log can't show it.  `rebalances`, `failed_rebalances`,
+                    `rebalancing_total_ms` (the length of all of them),
+                    `deployments`, `deployment_restarts`,
+                    `deployment_rebalances`, `replacements`, `fenced`,
+                    `thrown_out`, `expirations`, `expirations_for_good`,
+                    `restarts`, `loops`, `unused_member_ids`, `failovers`,
+                    `group_lost`, `last_expired_ms`; at the end of the log
+                    `static` and `dynamic` members, `rebalancing_ms`,
+                    `kind`, `library`; `unshown`: kinds of problems that
+                    the log can't show
+      files/        the input: lines, skipped lines, and `others`: groups
+                    of other protocols
+      lines/        requests of a request log
+      events/       messages of a coordinator in server.log
+      uses/, connections/    connections of a request log
+      audit.json    files, options, and the version of the tables, 1
+    """  # noqa: D301  (click keeps the lines after it)
     with engine_of(engine, master) as running:
         from fencepost.traces.pipeline.logs.audit_plan import LogAudit  # noqa: PLC0415
         from fencepost.traces.pipeline.logs.part_audit import audit_logs  # noqa: PLC0415
@@ -169,9 +196,20 @@ def watch_command(
 def metrics_command(folder: str, engine: str, master: str | None, *, as_json: bool) -> None:
     """Draw the figures of an audit: metrics.html.
 
-    The figures are tables beside those of the audit: by group and day, by hour and cause, by
-    duration.
-    """
+    The time without consumption is an upper limit: from the cause of a rebalance to its first
+    assignment, while members with a cooperative assignor continue.
+
+    \b
+    Tables, next to those of the audit:
+      metrics/               a group and day, `day_ms`
+      metrics_days.parquet, metrics_hours.parquet, metrics_durations.parquet
+                             a day; an hour and cause; a class of durations
+    Their columns: rebalances, in all and by cause; `rebalance_ms`, their
+    duration; `rebalances_of_unknown_length`; `stopped_ms`, the time without
+    consumption; rebalances by what would have avoided them, `static_avoids`,
+    `longer_session_avoids`, `no_leave_avoids`, `longer_poll_avoids`; and the
+    figures of the audit, such as `fenced` and `deployment_rebalances`.
+    """  # noqa: D301  (click keeps the lines after it)
     with engine_of(engine, master) as running:
         try:
             from fencepost.traces.pipeline.logs.metrics import (  # noqa: PLC0415  (an extra)

@@ -72,12 +72,13 @@ class DocumentSchema:
         for kind, name in self.definitions.items():
             text = text.replace(f'"#/$defs/{kind}"', f'"#/$defs/{name}"')
         root, components = json.loads(text)
+        _, _, keys = root.get("description", "").partition("\n\n")
         return {
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "$id": f"urn:fencepost:{self.name}",
             **root,
             "title": self.title,
-            "description": "\n\n".join(filter(None, (self.description, root.get("description")))),
+            "description": "\n\n".join(filter(None, (self.description, keys))),
             **(
                 {"$defs": {self.definitions.get(kind, kind): of for kind, of in components.items()}}
                 if components

@@ -1,20 +1,22 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from support.places import ROOT
 from support.small_corpus import RECIPE, made
 
 from fencepost.conformance.cli.corpus import corpus_group
+from fencepost.conformance.cli.corpus_logs import audit_logs_command, metrics_command
+from fencepost.traces.audit import log_audit
+from fencepost.traces.operations import operator_words
 from fencepost.traces.pipeline.corpus.corpus import FORMAT, ITEMS, STEP, TRACES, TURN, VERDICTS
 from fencepost.traces.pipeline.logs.metrics import CAUSES, GROUP_DAYS, SUMS
 from fencepost.traces.pipeline.storage.log_tables import EXPIRED_TOGETHER, TABLES
 
 MEASURED = set(SUMS) - set(CAUSES.values())  # causes are told as such
-PAGE = ROOT / "docs/operators/many-logs.md"
 
 
 LOGS = (*TABLES.values(), EXPIRED_TOGETHER, pa.schema(GROUP_DAYS.field(name) for name in MEASURED))
@@ -24,8 +26,10 @@ LOGS = (*TABLES.values(), EXPIRED_TOGETHER, pa.schema(GROUP_DAYS.field(name) for
     "table", [TRACES, VERDICTS, ITEMS, pa.schema(STEP), pa.schema(TURN), *LOGS]
 )
 def test_every_column_is_documented(table: pa.Schema) -> None:
-    shown = "".join(command.help or "" for command in corpus_group.commands.values())
-    shown += PAGE.read_text(encoding="utf-8")
+    commands = (*corpus_group.commands.values(), audit_logs_command, metrics_command)
+    schemas = (log_audit.SCHEMA, operator_words.SCHEMA)
+    shown = "".join(command.help or "" for command in commands)
+    shown += "".join(json.dumps(schema.schema()) for schema in schemas)
     assert [name for name in table.names if f"`{name}`" not in shown] == []
 
 
