@@ -28,9 +28,9 @@ class Compared(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Agreement(msgspec.Struct, frozen=True, kw_only=True):
-    """All comparisons: `shown` are rows of the page's table, `drawn` are settings at random."""
+    """All comparisons: `table`: the rows of the page, `drawn`: settings at random."""
 
-    shown: list[Compared]
+    table: list[Compared] = msgspec.field(name="shown")
     drawn: list[Compared]
 
 

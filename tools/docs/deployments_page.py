@@ -170,7 +170,7 @@ def _agreement_lines(agreement: Agreement | None) -> Iterator[str]:
     if agreement is None:
         return
     yield _ARITHMETIC.rstrip("\n")
-    for each in agreement.shown:
+    for each in agreement.table:
         yield (
             f"| {group_words(each.facts)} | {each.form}, {each.session_s:g} s | {each.runs} "
             f"| {each.by_arithmetic_s:,.1f} | {each.simulated_s:,.1f} |"

@@ -95,7 +95,7 @@ def agreement() -> Agreement:
             for facts, place, session_s, runs in SHOWN
         ]
         found = list(pool.map(compared, settings))
-        return Agreement(shown=[each.result() for each in shown], drawn=found)
+        return Agreement(table=[each.result() for each in shown], drawn=found)
 
 
 def test_the_agreement_is_what_the_page_tells() -> None:

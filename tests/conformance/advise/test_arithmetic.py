@@ -154,7 +154,7 @@ def test_processes_that_come_back_together_join_one_rebalance() -> None:
 def test_what_was_compared_is_computed_now() -> None:
     """`tox -e advice` compares it with the simulator again; this computes the arithmetic alone."""
     made = read_agreement(AGREEMENT)
-    for each in (*made.shown, *made.drawn):
+    for each in (*made.table, *made.drawn):
         assert by_arithmetic(each) == pytest.approx(each.by_arithmetic_s, abs=0.051)
 
 
