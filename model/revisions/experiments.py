@@ -77,12 +77,12 @@ PREREGISTERED = with_target_size(
                 *_STATIC,
                 Do.REBALANCE_FROM_TARGET,
                 _REGISTERED,
-                "a registered instance waits in its place until the last one has come",
+                "a registered instance waits in its place until all have joined",
             ),
             *_gone(
                 Do.REBALANCE_UP_TO_TARGET,
                 _REGISTERED,
-                "while there are more members than are registered, others will go, too",
+                "while the group has more members than are registered, others will leave, too",
             ),
         ),
     ),
@@ -90,7 +90,7 @@ PREREGISTERED = with_target_size(
 )
 
 _STANDBY = f"{src.KIP_FUTURE}, 2: hot standbys by target.group.size"
-_SPARE = "what comes beyond the target size stands by, and disturbs nobody"
+_SPARE = "a member beyond the target size stands by, and causes no rebalance"
 STANDBY = with_target_size(
     derive(
         KAFKA_4,

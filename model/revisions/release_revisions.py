@@ -37,7 +37,7 @@ _NAMELESS_TXN = when(generation=Generation.NEGATIVE, mid=EMPTY, inst=(NONE, UNMA
 _ABSENT_TXN = RULES["TXN-COMMIT-GROUP-ABSENT"].but(
     effect=(Do.CREATE_GROUP,),
     answer=Error.UNKNOWN_MEMBER_ID,
-    because="the group comes to exist first, and then has no members",
+    because="the group is created first, and then has no members",
 )
 
 
@@ -55,7 +55,7 @@ def _held_loosely(absent: Expr, nameless: Expr, passage: str) -> tuple[SetRule, 
         ),
         RULES["TXN-COMMIT-OUTSIDE-METADATA"].but(guard=all_of(nameless, when(metadata=True))),
         RULES["TXN-COMMIT-NO-MEMBERS"].but(
-            guard=without_members, because="nobody is a member, and the commit names none"
+            guard=without_members, because="the group has no members, and the commit names none"
         ),
     )
     return tuple(SetRule(_TXN, rule, passage) for rule in rules)
@@ -81,8 +81,10 @@ GATES = (
                 "SyncGroup",
                 RULES["SYNC-COORDINATOR-LOADING"].but(
                     answer=Error.REBALANCE_IN_PROGRESS,
-                    because="the rebalance is lost, and older clients don't know that a "
-                    "coordinator loads, so the member must join again",
+                    because=(
+                        "older clients don't know the error of a loading coordinator, so they "
+                        "must rejoin"
+                    ),
                 ),
                 "KIP-848 (another coordinator); seen on 3.9.1 (old) and 4.3.0 while they loaded",
             ),
@@ -108,7 +110,7 @@ GATES = (
                 "OffsetDelete",
                 RULES["OFFSET-DELETE-LAST"].but(
                     effect=(Do.FORGET,),
-                    because="the group has no offsets then, so it goes with them",
+                    because="the group has no offsets left, so it is removed",
                 ),
                 _OLDER,
             ),
@@ -160,7 +162,7 @@ GATES = (
                 _TXN,
                 RULES["TXN-COMMIT-MEMBER"].but(
                     guard=negate(when(state=DEAD)),
-                    because="what the commit names is right, or it names nothing",
+                    because="the ids and the generation of the commit are right, or it has none",
                 ),
                 _BEFORE_3,
             ),
@@ -185,7 +187,7 @@ GATES = (
                 _RETENTION,
                 RULES["RETENTION-REBALANCING"].but(
                     guard=when(state=(PREPARING, COMPLETING), subscribed=True),
-                    because="a member of the generation reads the topic",
+                    because="a member of the generation subscribes to the topic",
                 ),
                 _BEFORE_13636,
             ),
@@ -193,7 +195,7 @@ GATES = (
                 _RETENTION,
                 RULES["RETENTION-UNSUBSCRIBED"].but(
                     guard=when(state=WITH_MEMBERS, consumers=True, subscribed=False),
-                    because="no member of the generation reads the topic, whatever the next reads",
+                    because="no member of the generation subscribes to the topic",
                 ),
                 _BEFORE_13636,
             ),
@@ -256,8 +258,7 @@ GATES = (
                 "JoinGroup",
                 RULES["JOIN-GROUP-FULL"].but(
                     guard=when(room=Room.FULL, mid=(EMPTY, MEMBER, UNKNOWN)),
-                    because="the group has group.max.size members, the join would add one, and "
-                    "no id was handed out for it",
+                    because="the group has group.max.size members, and the join has no pending id",
                 ),
                 "KAFKA-9844, since 2.6.0; seen on 2.5.1 and 2.6.0",
             ),

@@ -38,7 +38,7 @@ def entry_checks(
             answer=Error.INVALID_GROUP_ID,
             level=Level.SHOULD,
             source=src.KAFKA_CHECKS,
-            because="the request names no group",
+            because="a request must name a group",
             defensive="no version can carry a null group id" if empty_group_id else None,
         ),
         Rule(
@@ -55,7 +55,7 @@ def entry_checks(
             answer=Error.NOT_COORDINATOR,
             level=Level.SHOULD,
             source=src.KAFKA_CHECKS,
-            because="another broker coordinates the group, so the client must look up which one",
+            because="another broker is the group's coordinator, and the client must look it up",
         ),
     )
 
@@ -92,7 +92,7 @@ def validate(prefix: str) -> tuple[Rule, ...]:
             when(inst=UNMAPPED),
             answer=Error.UNKNOWN_MEMBER_ID,
             source=src.KAFKA_VALIDATE,
-            because="the instance has no member, so nobody can speak for it",
+            because="the instance is unmapped, so no member has it",
         ),
         Rule(
             f"{prefix}-INSTANCE-FENCED",
@@ -106,7 +106,7 @@ def validate(prefix: str) -> tuple[Rule, ...]:
             when(mid=(EMPTY, PENDING, UNKNOWN)),
             answer=Error.UNKNOWN_MEMBER_ID,
             source=src.KAFKA_VALIDATE,
-            because="the id is of no member; a pending id is none yet",
+            because="no member has this id, and a pending id is not a member yet",
         ),
     )
 
@@ -118,5 +118,5 @@ def illegal_generation(prefix: str) -> Rule:
         when(generation=(Generation.NEGATIVE, Generation.BEFORE, Generation.AFTER)),
         answer=Error.ILLEGAL_GENERATION,
         source=src.KAFKA_VALIDATE,
-        because="the member speaks of a generation that isn't the group's",
+        because="the request names another generation than the group's",
     )

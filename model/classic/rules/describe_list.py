@@ -34,7 +34,7 @@ DESCRIBE = Table(
             Error.NONE,
             level=Level.SHOULD,
             source=src.KAFKA_ADMIN,
-            because='a group that doesn\'t exist is described as "Dead"',
+            because="up to version 5 a group that doesn't exist is described as Dead",
         ),
         Rule(
             "DESCRIBE-ABSENT",
@@ -62,7 +62,9 @@ DESCRIBE = Table(
             Error.NONE,
             level=Level.SHOULD,
             source=f"{src.KIP_PUBLIC}; {src.KAFKA_ADMIN}",
-            because="members are shown with their instance, metadata and assignment",
+            because=(
+                "a stable group is described with each member's instance, metadata and assignment"
+            ),
         ),
         Rule(
             "DESCRIBE-UNSTABLE",
@@ -71,7 +73,7 @@ DESCRIBE = Table(
             Error.NONE,
             level=Level.SHOULD,
             source=f"{src.KIP_PUBLIC}; {src.KAFKA_ADMIN}",
-            because="members are shown; protocol, metadata and assignment mean nothing yet",
+            because="a group that isn't stable is described with its members alone",
         ),
     ),
 )
@@ -98,7 +100,7 @@ LIST = Table(
             Error.NONE,
             level=Level.SHOULD,
             source=src.KAFKA_ADMIN,
-            because="a group that exists is listed where it is coordinated",
+            because="a coordinator lists each of its groups",
         ),
         Rule(
             "LIST-NO-GROUP",
@@ -107,7 +109,7 @@ LIST = Table(
             Error.NONE,
             level=Level.SHOULD,
             source=src.KAFKA_ADMIN,
-            because="a group that doesn't exist is not listed",
+            because="a coordinator lists only groups that exist",
         ),
     ),
 )
@@ -123,7 +125,7 @@ DELETE = Table(
             answer=Error.GROUP_ID_NOT_FOUND,
             level=Level.SHOULD,
             source=src.KAFKA_DELETING,
-            because="there is no such group to delete",
+            because="only a group that exists can be deleted",
         ),
         Rule(
             "DELETE-DEAD",
@@ -141,7 +143,7 @@ DELETE = Table(
             Error.NONE,
             level=Level.SHOULD,
             source=src.KAFKA_DELETING,
-            because="nobody is a member, so the group goes with its offsets and its pending ids",
+            because="an Empty group is deleted with its offsets and pending ids",
         ),
         Rule(
             "DELETE-MEMBERS",
@@ -149,7 +151,9 @@ DELETE = Table(
             answer=Error.NON_EMPTY_GROUP,
             level=Level.SHOULD,
             source=src.KAFKA_DELETING,
-            because="a group with members stays, also one of absent static members alone",
+            because=(
+                "a group with members can't be deleted, and an absent static member is a member"
+            ),
         ),
     ),
 )

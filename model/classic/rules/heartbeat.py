@@ -26,7 +26,7 @@ ROWS = (
         (Do.RESTART_SESSION,),
         Error.REBALANCE_IN_PROGRESS,
         source=src.KAFKA_HEARTBEAT,
-        because="a rebalance is prepared, so the member must join again",
+        because="the group is in its join phase, so the member must rejoin",
     ),
     Rule(
         "HEARTBEAT-COMPLETING",
@@ -34,7 +34,7 @@ ROWS = (
         (Do.RESTART_SESSION,),
         Error.NONE,
         source=src.KAFKA_HEARTBEAT,
-        because="the member is in the generation and alive",
+        because="the sender is a member of the current generation",
     ),
     Rule(
         "HEARTBEAT-STABLE",
@@ -42,7 +42,7 @@ ROWS = (
         (Do.RESTART_SESSION,),
         Error.NONE,
         source=src.KAFKA_HEARTBEAT,
-        because="the member is in the generation and alive",
+        because="the sender is a member of the current generation",
     ),
 )
 

@@ -65,14 +65,14 @@ CHECKS = (
         answer=Error.INVALID_SESSION_TIMEOUT,
         level=Level.SHOULD,
         source=f"{src.KIP_SERVER_CONFIG}; {src.KAFKA_CHECKS}",
-        because="the session timeout must lie between the broker's bounds",
+        because="the session timeout must be within the broker's bounds",
     ),
     Rule(
         "JOIN-GROUP-ABSENT",
         when(state=ABSENT, mid=UNKNOWN),
         answer=Error.UNKNOWN_MEMBER_ID,
         source=src.KAFKA_CHECKS,
-        because="only an empty member id creates a group; any other id is of a member that is gone",
+        because="only a join without a member id creates a group",
     ),
     Rule(
         "JOIN-GROUP-FULL-PENDING",
@@ -81,7 +81,7 @@ CHECKS = (
         Error.GROUP_MAX_SIZE_REACHED,
         level=Level.SHOULD,
         source=src.KIP_389,
-        because="the group has group.max.size members, so the id is taken back",
+        because="the group has group.max.size members, so the pending id is dropped",
         echo=Echo.EMPTY,
     ),
     Rule(
@@ -91,7 +91,7 @@ CHECKS = (
         Error.GROUP_MAX_SIZE_REACHED,
         level=Level.SHOULD,
         source=src.KIP_389,
-        because="the group has group.max.size members and the join would add one",
+        because="the group has group.max.size members, and the join would add one",
         echo=Echo.EMPTY,
     ),
     common_checks.dead("JOIN"),
@@ -102,7 +102,7 @@ CHECKS = (
         Error.INCONSISTENT_GROUP_PROTOCOL,
         level=Level.SHOULD,
         source=src.KAFKA_CHECKS,
-        because="a member must share the protocol type and at least one protocol with all others",
+        because="all members must share the protocol type and at least one protocol",
     ),
     Rule(
         "JOIN-STATIC-EMPTY-STABLE-TOO-LARGE",
@@ -111,7 +111,7 @@ CHECKS = (
         Error.UNKNOWN_SERVER_ERROR,
         level=Level.SHOULD,
         source=src.KAFKA_STORING,
-        because="a replacement that can't be stored would be undone by a failover",
+        because="a failover would undo a replacement that can't be stored",
         echo=Echo.EMPTY,
     ),
 )
@@ -123,7 +123,7 @@ ROWS = (
         (Do.HAND_OUT_PENDING,),
         Error.MEMBER_ID_REQUIRED,
         source=src.KIP_394,
-        because="a dynamic member first gets an id and joins with it; nothing else changes",
+        because="a dynamic member first gets a pending id, and then joins with it",
         echo=Echo.NEW,
     ),
     Rule(
@@ -131,35 +131,37 @@ ROWS = (
         when(mid=EMPTY, inst=NONE, version=VERSION.below(4)),
         (Do.ADD_DYNAMIC, Do.REBALANCE, Do.PARK_JOIN),
         source=src.KIP_JOIN,
-        because="up to version 3 a new member is added at once",
+        because="up to version 3 a dynamic process becomes a member without a pending id",
     ),
     Rule(
         "JOIN-STATIC-EMPTY-NEW",
         when(mid=EMPTY, inst=UNMAPPED),
         (Do.ADD_STATIC, Do.REBALANCE, Do.PARK_JOIN),
         source=src.KIP_JOIN,
-        because="an unmapped instance is a new static member: added at once, never pending",
+        because="an unmapped instance becomes a new static member at once, without a pending id",
     ),
     Rule(
         "JOIN-STATIC-EMPTY-PREPARING",
         when(mid=EMPTY, inst=OTHER, state=PREPARING),
         (Do.REPLACE_HOLDER, Do.PARK_JOIN),
         source=src.KIP_JOIN,
-        because="a mapped instance that joins with an empty id replaces its holder, who is fenced",
+        because="a new process of a mapped instance replaces the holder, which is fenced",
     ),
     Rule(
         "JOIN-STATIC-EMPTY-COMPLETING",
         when(mid=EMPTY, inst=OTHER, state=COMPLETING),
         (Do.REPLACE_HOLDER, Do.REBALANCE, Do.PARK_JOIN),
         source=f"{src.KIP_JOIN}; {src.KAFKA_9801}",
-        because="the holder is replaced, and the leader's assignment would still name the old id",
+        because="the holder is replaced, and the leader would assign to its old id",
     ),
     Rule(
         "JOIN-STATIC-EMPTY-STABLE",
         when(mid=EMPTY, inst=OTHER, state=STABLE, selection=UNCHANGED),
         (Do.REPLACE_HOLDER, Do.PERSIST, Do.ANSWER_RESTARTED),
         source=f"{src.KIP_JOIN}; {src.KIP_NON_GOAL}; {src.KIP_814}",
-        because="a static member that restarts in a stable group keeps its place, no rebalance",
+        because=(
+            "a static member that restarts in a stable group keeps its place without a rebalance"
+        ),
     ),
     Rule(
         "JOIN-STATIC-EMPTY-STABLE-SELECTION",
@@ -167,14 +169,14 @@ ROWS = (
         (Do.REPLACE_HOLDER, Do.REBALANCE, Do.PARK_JOIN),
         level=Level.SHOULD,
         source=src.KAFKA_JOIN,
-        because="what all now share selects another protocol, so assignments must be remade",
+        because="the restart changes the selected protocol, so the leader must assign again",
     ),
     Rule(
         "JOIN-PENDING",
         when(mid=PENDING, inst=NONE),
         (Do.ADMIT_PENDING, Do.REBALANCE, Do.PARK_JOIN),
         source=src.KIP_394,
-        because="the id that was handed out is used, so its client becomes a member",
+        because="a process that joins with its pending id becomes a member",
     ),
     Rule(
         "JOIN-PENDING-INSTANCE",
@@ -182,7 +184,7 @@ ROWS = (
         answer=Error.UNKNOWN_SERVER_ERROR,
         level=Level.MAY,
         source=src.KAFKA_JOIN,
-        because="a pending id belongs to a dynamic member and can't be joined with an instance",
+        because="a pending id is for a dynamic member, and can't join with an instance",
         echo=Echo.EMPTY,
     ),
     Rule(
@@ -190,7 +192,7 @@ ROWS = (
         when(mid=(MEMBER, UNKNOWN), inst=UNMAPPED),
         answer=Error.UNKNOWN_MEMBER_ID,
         source=f"{src.KIP_JOIN}; {src.KAFKA_VALIDATE}",
-        because="an id that is given must be the instance's, and the instance has none",
+        because="a member id must be the one of its instance, and the instance is unmapped",
     ),
     Rule(
         "JOIN-INSTANCE-FENCED",
@@ -204,21 +206,21 @@ ROWS = (
         when(mid=UNKNOWN, inst=NONE),
         answer=Error.UNKNOWN_MEMBER_ID,
         source=src.KAFKA_VALIDATE,
-        because="the id is of no member of the group",
+        because="no member of the group has this id",
     ),
     Rule(
         "JOIN-MEMBER-PREPARING",
         when(mid=MEMBER, inst=(NONE, OWN), state=PREPARING),
         REJOIN,
         source=src.KIP_BACKGROUND,
-        because="a member rejoins while a rebalance is prepared",
+        because="a member that rejoins in the join phase waits for the others",
     ),
     Rule(
         "JOIN-MEMBER-COMPLETING-SAME",
         when(mid=MEMBER, inst=(NONE, OWN), state=COMPLETING, subscription=UNCHANGED),
         (Do.ANSWER_CURRENT,),
         source=src.KAFKA_JOIN,
-        because="nothing changed, so the member is told the generation again",
+        because="a member that rejoins unchanged in the sync phase gets the same generation",
     ),
     Rule(
         "JOIN-MEMBER-COMPLETING-CHANGED",
@@ -233,7 +235,7 @@ ROWS = (
         when(mid=MEMBER, inst=(NONE, OWN), role=LEADER, state=STABLE),
         REJOIN,
         source=src.KIP_BACKGROUND,
-        because="a leader that rejoins under its id may have seen new topics",
+        because="a leader that rejoins may have seen new topics, so the group must rebalance",
     ),
     Rule(
         "JOIN-FOLLOWER-STABLE-CHANGED",
@@ -248,7 +250,7 @@ ROWS = (
         when(mid=MEMBER, inst=(NONE, OWN), role=FOLLOWER, state=STABLE, subscription=UNCHANGED),
         (Do.ANSWER_CURRENT,),
         source=src.KIP_BACKGROUND,
-        because="a follower that rejoins unchanged does not disturb the group",
+        because="a follower that rejoins unchanged causes no rebalance",
     ),
 )
 

@@ -44,7 +44,7 @@ COMMIT_VERSION = version_feature(9)
 _NOT_NEGATIVE = (Generation.BEFORE, Generation.EQUAL, Generation.AFTER)
 
 _MEMBERLESS = (ABSENT, GroupState.EMPTY)
-_ROWS_ALONE = "only the offsets whose metadata are too long get OFFSET_METADATA_TOO_LARGE"
+_ROWS_ALONE = "only offsets with too long metadata are refused"
 
 COMMIT = Table(
     "OffsetCommit",
@@ -67,7 +67,7 @@ COMMIT = Table(
             answer=Error.UNKNOWN_TOPIC_OR_PARTITION,
             level=Level.SHOULD,
             source=src.KAFKA_COMMIT,
-            because="a partition that doesn't exist is refused before the group is looked at",
+            because="a partition that doesn't exist is refused before the group is checked",
         ),
         *common_checks.entry_checks("COMMIT", empty_group_id=True),
         common_checks.dead("COMMIT"),
@@ -77,7 +77,7 @@ COMMIT = Table(
             answer=Error.GROUP_ID_NOT_FOUND,
             level=Level.SHOULD,
             source="KIP-848 (OffsetCommit version 9); seen on Kafka 4.1.1",
-            because="from version 9 on a group that doesn't exist is an error of its own",
+            because="from version 9 on a group that doesn't exist has its own error",
         ),
         Rule(
             "COMMIT-GROUP-ABSENT-GENERATION",
@@ -94,7 +94,7 @@ COMMIT = Table(
             Error.UNKNOWN_SERVER_ERROR,
             level=Level.SHOULD,
             source=src.KAFKA_STORING,
-            because="offsets that can't be written are not stored",
+            because="a commit that is too large can't be stored",
         ),
         Rule(
             "COMMIT-OUTSIDE-METADATA",
@@ -112,7 +112,7 @@ COMMIT = Table(
             Error.NONE,
             level=Level.SHOULD,
             source=src.KAFKA_COMMIT,
-            because="a commit from outside creates a group that has offsets and no members",
+            because="a commit without a generation creates a group with offsets and no members",
         ),
         Rule(
             "COMMIT-EMPTY-GROUP",
@@ -121,14 +121,14 @@ COMMIT = Table(
             Error.NONE,
             level=Level.SHOULD,
             source=src.KAFKA_COMMIT,
-            because="nobody is a member, so an administrator may set offsets",
+            because="the group has no members, so an administrator may set offsets",
         ),
         Rule(
             "COMMIT-ANONYMOUS",
             when(generation=Generation.NEGATIVE, mid=EMPTY, inst=NONE),
             answer=Error.UNKNOWN_MEMBER_ID,
             source=src.KAFKA_COMMIT,
-            because="a group with members takes offsets from its members only",
+            because="only members may commit to a group that has members",
         ),
         *common_checks.validate("COMMIT"),
         common_checks.illegal_generation("COMMIT"),
@@ -139,7 +139,7 @@ COMMIT = Table(
             Error.UNKNOWN_SERVER_ERROR,
             level=Level.SHOULD,
             source=src.KAFKA_STORING,
-            because="offsets that can't be written are not stored; the member is alive",
+            because="a commit that is too large can't be stored, but its member is alive",
         ),
         Rule(
             "COMMIT-METADATA",
@@ -158,7 +158,7 @@ COMMIT = Table(
             answer=Error.REBALANCE_IN_PROGRESS,
             level=Level.SHOULD,
             source=f"{src.KAFKA_COMMIT}; {src.KAFKA_8487}",
-            because="the member has joined but not yet learnt its partitions",
+            because="the member doesn't know its partitions in this generation yet",
         ),
         Rule(
             "COMMIT-PREPARING",
@@ -167,7 +167,7 @@ COMMIT = Table(
             Error.NONE,
             level=Level.SHOULD,
             source=src.KAFKA_COMMIT,
-            because="a member may save its progress before it gives partitions away",
+            because="a member may save its progress before it gives up partitions",
         ),
         Rule(
             "COMMIT-STABLE",
@@ -176,7 +176,7 @@ COMMIT = Table(
             Error.NONE,
             level=Level.SHOULD,
             source=src.KAFKA_COMMIT,
-            because="the member is in the generation",
+            because="the sender is a member of the current generation",
         ),
     ),
 )
@@ -195,7 +195,7 @@ TXN_COMMIT = Table(
             answer=Error.UNKNOWN_TOPIC_OR_PARTITION,
             level=Level.SHOULD,
             source=src.KAFKA_TXN_COMMIT,
-            because="a partition that doesn't exist is refused before the group is looked at",
+            because="a partition that doesn't exist is refused before the group is checked",
         ),
         *common_checks.entry_checks("TXN-COMMIT"),
         common_checks.dead("TXN-COMMIT"),
@@ -214,7 +214,7 @@ TXN_COMMIT = Table(
             Error.UNKNOWN_SERVER_ERROR,
             level=Level.SHOULD,
             source=src.KAFKA_STORING,
-            because="offsets that can't be written are not stored",
+            because="a commit that is too large can't be stored",
         ),
         Rule(
             "TXN-COMMIT-OUTSIDE-METADATA",
@@ -232,7 +232,7 @@ TXN_COMMIT = Table(
             Error.NONE,
             level=Level.SHOULD,
             source=src.KAFKA_TXN_COMMIT,
-            because="nobody is a member, so a producer outside of the group may set offsets",
+            because="the group has no members, so a producer outside it may set offsets",
         ),
         Rule(
             "TXN-COMMIT-ANONYMOUS",
@@ -241,8 +241,7 @@ TXN_COMMIT = Table(
             Error.NONE,
             level=Level.SHOULD,
             source=f"{src.KAFKA_447}; {src.KAFKA_TXN_COMMIT}",
-            because="until version 3 a commit in a transaction named no member: the producer's "
-            "epoch alone fences, so it is accepted in each state of the group",
+            because="a transaction may name no member, since the producer's epoch fences it",
         ),
         *common_checks.validate("TXN-COMMIT"),
         common_checks.illegal_generation("TXN-COMMIT"),
@@ -252,7 +251,7 @@ TXN_COMMIT = Table(
             answer=Error.UNKNOWN_SERVER_ERROR,
             level=Level.SHOULD,
             source=src.KAFKA_STORING,
-            because="offsets that can't be written are not stored",
+            because="a commit that is too large can't be stored",
         ),
         Rule(
             "TXN-COMMIT-METADATA",
@@ -272,8 +271,9 @@ TXN_COMMIT = Table(
             Error.NONE,
             level=Level.SHOULD,
             source=src.KAFKA_TXN_COMMIT,
-            because="the member is in the generation, whether it has its assignment or not; the "
-            "session goes on, because the request comes from a producer",
+            because=(
+                "the sender is a member of the current generation, with or without an assignment"
+            ),
         ),
     ),
 )
@@ -290,7 +290,7 @@ FETCH = Table(
             (Do.ANSWER_OFFSETS,),
             Error.NONE,
             source=src.KAFKA_COMMIT,
-            because="reading offsets asks for no membership; a fenced member may read",
+            because="any client may fetch offsets, a fenced one, too",
         ),
         Rule(
             "FETCH-DEAD",
@@ -299,7 +299,7 @@ FETCH = Table(
             Error.NONE,
             level=Level.SHOULD,
             source=src.KAFKA_COMMIT,
-            because="a group that is unloaded has no offsets to return",
+            because="a group that is being unloaded has no offsets",
             defensive=src.NEVER_DEAD,
         ),
     ),
@@ -316,7 +316,7 @@ DELETE_OFFSETS = Table(
             answer=Error.GROUP_ID_NOT_FOUND,
             level=Level.SHOULD,
             source=src.KAFKA_OFFSET_DELETE,
-            because="there is no such group, whatever topics are named",
+            because="only a group that exists has offsets to delete",
         ),
         Rule(
             "OFFSET-DELETE-DEAD",
@@ -333,7 +333,7 @@ DELETE_OFFSETS = Table(
             answer=Error.NON_EMPTY_GROUP,
             level=Level.SHOULD,
             source=src.KAFKA_OFFSET_DELETE,
-            because="nobody knows what members read that are no consumers",
+            because="the coordinator can't read the subscriptions of another protocol type",
         ),
         Rule(
             "OFFSET-DELETE-TOPIC-UNKNOWN",
@@ -341,7 +341,7 @@ DELETE_OFFSETS = Table(
             answer=Error.UNKNOWN_TOPIC_OR_PARTITION,
             level=Level.SHOULD,
             source=src.KAFKA_OFFSET_DELETE,
-            because="a topic that doesn't exist is refused, and the others are looked at",
+            because="only topics that exist have offsets to delete",
         ),
     ),
     (
@@ -352,7 +352,7 @@ DELETE_OFFSETS = Table(
             Error.NONE,
             level=Level.SHOULD,
             source=src.KAFKA_OFFSET_DELETE,
-            because="nobody is a member, so nobody reads the topic",
+            because="the group has no members, so none subscribes to the topic",
         ),
         Rule(
             "OFFSET-DELETE-LAST",
@@ -361,7 +361,7 @@ DELETE_OFFSETS = Table(
             Error.NONE,
             level=Level.SHOULD,
             source=src.KAFKA_OFFSET_DELETE,
-            because="the group has no offsets then, and is left to be cleaned up",
+            because="the group has no offsets left, and the cleaner removes it later",
         ),
         Rule(
             "OFFSET-DELETE-SUBSCRIBED",
@@ -369,7 +369,7 @@ DELETE_OFFSETS = Table(
             answer=Error.GROUP_SUBSCRIBED_TO_TOPIC,
             level=Level.SHOULD,
             source=src.KAFKA_OFFSET_DELETE,
-            because="a member of the generation reads the topic, maybe a static one that is away",
+            because="a member of the generation, present or absent, subscribes to the topic",
         ),
         Rule(
             "OFFSET-DELETE-UNSUBSCRIBED",
@@ -378,7 +378,7 @@ DELETE_OFFSETS = Table(
             Error.NONE,
             level=Level.SHOULD,
             source=src.KAFKA_OFFSET_DELETE,
-            because="no member of the generation reads the topic",
+            because="no member of the generation subscribes to the topic",
         ),
     ),
 )

@@ -36,7 +36,7 @@ CHECKS = (
         answer=Error.INCONSISTENT_GROUP_PROTOCOL,
         level=Level.SHOULD,
         source=src.KAFKA_CHECKS,
-        because="from version 5 on a sync names the protocol type and name",
+        because="from version 5 on a sync must name the protocol type and name",
     ),
     *common_checks.entry_checks("SYNC"),
     common_checks.absent("SYNC"),
@@ -49,7 +49,7 @@ CHECKS = (
         answer=Error.INCONSISTENT_GROUP_PROTOCOL,
         level=Level.SHOULD,
         source=src.KAFKA_CHECKS,
-        because="the sync names another protocol than the group selected",
+        because="the group selected another protocol than the sync names",
     ),
     Rule(
         "SYNC-COMPLETING-LEADER-TOO-LARGE",
@@ -57,7 +57,7 @@ CHECKS = (
         (Do.PARK_SYNC, Do.REFUSE_SYNCS, Do.REBALANCE),
         level=Level.SHOULD,
         source=src.KAFKA_STORING,
-        because="an assignment that can't be stored is given to nobody; all must join again",
+        because="no member gets an assignment that can't be stored, and all must rejoin",
     ),
 )
 
@@ -68,7 +68,7 @@ ROWS = (
         (),
         Error.REBALANCE_IN_PROGRESS,
         source=src.KAFKA_SYNC,
-        because="a new rebalance has begun, so the member must join again",
+        because="a new rebalance has begun, so the member must rejoin",
     ),
     Rule(
         "SYNC-COMPLETING-FOLLOWER",
@@ -82,14 +82,14 @@ ROWS = (
         when(state=COMPLETING, role=LEADER),
         (Do.NOTE_SYNC, Do.PARK_SYNC, Do.ASSIGN, Do.PERSIST, Do.ANSWER_SYNCS),
         source=src.KIP_BACKGROUND,
-        because="the leader's assignment is given to everybody who waits",
+        because="each member with a parked sync gets its part of the leader's assignment",
     ),
     Rule(
         "SYNC-STABLE",
         when(state=STABLE),
         (Do.NOTE_SYNC, Do.MAYBE_RESTART_SESSION, Do.ANSWER_ASSIGNMENT),
         source=src.KAFKA_SYNC,
-        because="the assignment is there already; what the sync brings is ignored",
+        because="the group is assigned already, and a new assignment is ignored",
     ),
 )
 

@@ -46,13 +46,13 @@ SESSION = Table(
             when(subject=Subject.PENDING),
             (Do.REMOVE_PENDING,),
             source=src.KIP_394,
-            because="an id that was handed out and not used is taken back",
+            because="a pending id that isn't used within its session timeout is dropped",
         ),
         Rule(
             "SESSION-WAITING",
             when(subject=Subject.WAITING),
             source=src.KAFKA_TIMERS,
-            because="a member that waits for an answer can't heartbeat and counts as alive",
+            because="a member with a parked request can't send heartbeats, and counts as alive",
         ),
         Rule(
             "SESSION-EXPIRED",
@@ -90,21 +90,21 @@ JOIN_PHASE = Table(
             "JOIN-PHASE-WAIT",
             all_of(when(trigger=Trigger.CHECK), negate(when(delay=Delay.NONE, parked=Parked.ALL))),
             source=f"{src.KIP_BACKGROUND}; {src.KIP_134}",
-            because="the coordinator waits for all members, or for the initial delay",
+            because="the join phase waits for all members, or for the initial delay",
         ),
         Rule(
             "JOIN-PHASE-ALL-JOINED",
             when(trigger=Trigger.CHECK, delay=Delay.NONE, parked=Parked.ALL, left=Left.SOMEBODY),
             (Do.COMPLETE_JOIN, Do.START_SYNC_TIMER),
             source=src.KIP_BACKGROUND,
-            because="all members have joined and no id is pending",
+            because="all members have joined, and no id is pending",
         ),
         Rule(
             "JOIN-PHASE-ALL-LEFT",
             when(trigger=Trigger.CHECK, delay=Delay.NONE, parked=Parked.ALL, left=Left.NOBODY),
             (Do.BECOME_EMPTY,),
             source=src.KAFKA_TIMERS,
-            because="no member is left and no id is pending",
+            because="no member is left, and no id is pending",
         ),
         Rule(
             "JOIN-PHASE-DELAY-EXTENDED",
@@ -112,35 +112,37 @@ JOIN_PHASE = Table(
             (Do.EXTEND_DELAY,),
             level=Level.SHOULD,
             source=src.KIP_134,
-            because="a new member joined during the delay, so more may follow",
+            because="a new member joined during the initial delay, so more may follow",
         ),
         Rule(
             "JOIN-PHASE-DELAY-OVER",
             when(trigger=Trigger.EXPIRY, delay=Delay.LAST, left=Left.SOMEBODY, parked=_ANYBODY),
             (Do.REMOVE_ABSENT_DYNAMIC, Do.COMPLETE_JOIN, Do.START_SYNC_TIMER),
             source=src.KIP_134,
-            because="the initial delay is over; whoever joined makes the first generation",
+            because=(
+                "the initial delay is over, and the members that joined make the first generation"
+            ),
         ),
         Rule(
             "JOIN-PHASE-EXPIRED",
             when(trigger=Trigger.EXPIRY, delay=Delay.NONE, left=Left.SOMEBODY, parked=_ANYBODY),
             (Do.REMOVE_ABSENT_DYNAMIC, Do.COMPLETE_JOIN, Do.START_SYNC_TIMER),
             source=src.KIP_ROLLING,
-            because="the rebalance timeout ends the wait: absent dynamic members go, static stay",
+            because="the rebalance timeout is over, and only absent dynamic members are removed",
         ),
         Rule(
             "JOIN-PHASE-POSTPONED",
             when(trigger=Trigger.EXPIRY, delay=_OVER, left=Left.SOMEBODY, parked=Parked.NOBODY),
             (Do.REMOVE_ABSENT_DYNAMIC, Do.POSTPONE),
             source=f"{src.KIP_ROLLING}; {src.KAFKA_TIMERS}",
-            because="only absent static members remain: they keep their places, the wait goes on",
+            because="only absent static members are left, so the wait goes on",
         ),
         Rule(
             "JOIN-PHASE-NOBODY-JOINED",
             when(trigger=Trigger.EXPIRY, delay=_OVER, left=Left.NOBODY),
             (Do.REMOVE_ABSENT_DYNAMIC, Do.BECOME_EMPTY),
             source=src.KAFKA_TIMERS,
-            because="nobody joined within the rebalance timeout and no static member remains",
+            because="no member joined within the rebalance timeout, and no static member is left",
         ),
     ),
 )
@@ -155,7 +157,7 @@ SYNC_PHASE = Table(
             ALWAYS,
             (Do.REMOVE_UNSYNCED, Do.REBALANCE),
             source=src.KAFKA_12890,
-            because="a member that was given the generation and never syncs would block the group",
+            because="a member that gets the generation and never syncs would block the group",
         ),
     ),
 )
@@ -170,28 +172,28 @@ FAILOVER = Table(
             when(stored=Stored.NOTHING),
             (Do.FORGET,),
             source=src.KIP_FAULT,
-            because="what was never stored is gone with the old coordinator",
+            because="a group that was never stored is lost in a failover",
         ),
         Rule(
             "FAILOVER-OFFSETS",
             when(stored=Stored.OFFSETS),
             (Do.RELOAD,),
             source=src.KAFKA_FAILOVER,
-            because="stored offsets survive in a group without members",
+            because="offsets are stored even if no member is",
         ),
         Rule(
             "FAILOVER-EMPTY",
             when(stored=Stored.EMPTY),
             (Do.RELOAD,),
             source=src.KAFKA_FAILOVER,
-            because="the group is loaded as it was stored",
+            because="the new coordinator loads the group as it was stored",
         ),
         Rule(
             "FAILOVER-STABLE",
             when(stored=Stored.STABLE),
             (Do.RELOAD,),
             source=src.KIP_FAULT,
-            because="the map of instances is stored, so a failover leaves static members their ids",
+            because="the new coordinator loads members and their instances as they were stored",
         ),
     ),
 )
@@ -207,7 +209,10 @@ TOPICS_DELETED = Table(
             (Do.REMOVE_OFFSETS,),
             level=Level.SHOULD,
             source=src.KAFKA_DELETION,
-            because="a topic of the same name begins anew, so an old offset would skip its records",
+            because=(
+                "a new topic of the same name starts at offset 0, so an old offset would skip "
+                "records"
+            ),
         ),
     ),
 )
@@ -227,7 +232,7 @@ CLEANUP = Table(
             (Do.FORGET,),
             level=Level.MAY,
             source=src.KAFKA_CLEANUP,
-            because="an Empty group without offsets is removed now and then, with its pending ids",
+            because="the cleaner removes an Empty group without offsets, with its pending ids",
         ),
     ),
 )
@@ -242,7 +247,7 @@ RETENTION = Table(
             when(state=(ABSENT, DEAD)),
             level=Level.SHOULD,
             source=src.KAFKA_RETENTION,
-            because="there is no group, so there are no offsets",
+            because="a group that doesn't exist has no offsets",
             defensive="a group that doesn't exist has no offsets",
         ),
         Rule(
@@ -250,7 +255,7 @@ RETENTION = Table(
             when(state=WITH_MEMBERS, consumers=False),
             level=Level.SHOULD,
             source=src.KAFKA_RETENTION,
-            because="nobody knows what members read that are no consumers, so the offsets stay",
+            because="the coordinator can't read the subscriptions of another protocol type",
         ),
     ),
     (
@@ -260,23 +265,21 @@ RETENTION = Table(
             (Do.REMOVE_EXPIRED_OFFSETS,),
             level=Level.MAY,
             source=src.KAFKA_RETENTION,
-            because="nobody is a member, so the offsets go when their retention is over",
+            because="the group has no members, so offsets are removed after their retention",
         ),
         Rule(
             "RETENTION-REBALANCING",
             when(state=(PREPARING, COMPLETING), consumers=True),
             level=Level.SHOULD,
             source=f"{src.KAFKA_RETENTION}; {src.KAFKA_13636}",
-            because="while a group rebalances nobody knows what it is going to read, so the "
-            "offsets stay",
+            because="a rebalancing group has no known subscription, so its offsets stay",
         ),
         Rule(
             "RETENTION-SUBSCRIBED",
             when(state=STABLE, subscribed=True),
             level=Level.SHOULD,
             source=src.KAFKA_RETENTION,
-            because="a member reads the topic, maybe a static one that is away, so its offsets "
-            "stay",
+            because="a member, present or absent, subscribes to the topic, so its offsets stay",
         ),
         Rule(
             "RETENTION-UNSUBSCRIBED",
@@ -284,7 +287,10 @@ RETENTION = Table(
             (Do.REMOVE_EXPIRED_OFFSETS,),
             level=Level.MAY,
             source=src.KAFKA_RETENTION,
-            because="no member reads the topic, so its offsets go when their retention is over",
+            because=(
+                "no member subscribes to the topic, so its offsets are removed after their "
+                "retention"
+            ),
         ),
     ),
 )
