@@ -132,8 +132,8 @@ BOUND_PROPERTIES = (
     ),
     history_property(
         "every-request-is-answered-in-bounded-time",
-        "A JoinGroup or SyncGroup is answered within the longest rebalance timeout that a member "
-        "of its group asked for, all else at once; no connection is closed instead.",
+        "A JoinGroup or SyncGroup is answered within the longest rebalance timeout of its "
+        "group, each other request at once; no connection is closed instead.",
         src.KAFKA_TIMERS,
         "a virtual clock (under a real one a closed connection alone counts); at least Kafka's "
         f"initial delay of {_DELAY_MS} ms is granted; a join that its own member sent anew, "
@@ -295,7 +295,7 @@ def _leader_and_follower(reading: Reading) -> bool:
 GENERATION_PROPERTIES = (
     history_property(
         "generations-never-fall",
-        "No join is told a lower generation than one that was told before it was sent.",
+        "No join gets a lower generation than an earlier join was answered.",
         src.KAFKA_JOIN,
         "one group, between two failovers; over a failover generations may fall to the highest of "
         "which a SyncGroup was answered NONE, and no further",
@@ -304,7 +304,7 @@ GENERATION_PROPERTIES = (
     ),
     history_property(
         "one-generation-one-protocol",
-        "All who are told a generation are told the same protocol.",
+        "All answers of a generation name the same protocol.",
         src.KAFKA_JOIN,
         _EPOCH,
         _protocols,
@@ -312,7 +312,7 @@ GENERATION_PROPERTIES = (
     ),
     history_property(
         "one-generation-one-leader-seat",
-        "All who are told a generation are told the same leader.",
+        "All answers of a generation name the same leader.",
         src.KIP_814,
         _EPOCH + "; by seat, since ids change within a generation: below Join version 9 a leader "
         "that restarts is told its own old id as the leader's, which is still its instance",
@@ -321,7 +321,7 @@ GENERATION_PROPERTIES = (
     ),
     history_property(
         "one-generation-one-assignment",
-        "Whenever a seat asks for its assignment in one generation, it is given the same one.",
+        "In one generation each sync of an instance or a dynamic member gets the same assignment.",
         src.KIP_JOIN,
         "one group; a seat is an instance, or a dynamic member; over failovers too, since the "
         "assignment is stored with its generation",
@@ -330,8 +330,8 @@ GENERATION_PROPERTIES = (
     ),
     history_property(
         "exactly-one-leader-is-given-members",
-        "Who is told that it leads is given the members, itself among them, and in one generation "
-        "nobody else is.",
+        "A leader gets the members, itself among them; no other member of the generation gets "
+        "them.",
         src.KAFKA_JOIN,
         _EPOCH + "; by seat; below Join version 9 a leader that restarts is told that its old id "
         "leads, and given nothing",
@@ -587,8 +587,8 @@ def _a_stranger_asks(reading: Reading) -> bool:
 ID_PROPERTIES = (
     history_property(
         "two-clients-are-never-told-one-id",
-        "A member id is handed out once: no two joins that came with another id, or none, are told "
-        "the same one.",
+        "A member id is handed out once: two joins that came with another id, or none, never "
+        "get the same id.",
         src.KIP_JOIN,
         "one group; joins answered NONE or MEMBER_ID_REQUIRED, over failovers too",
         _one_id_for_two,
@@ -599,7 +599,7 @@ ID_PROPERTIES = (
     ),
     history_property(
         "a-replaced-id-stays-out",
-        "Once another process of its instance was given an id, or it was fenced under its own "
+        "After another process of its instance got an id, or after it was fenced under its own "
         "instance, no later request under the old id is answered NONE.",
         src.KIP_JOIN,
         "one group; joins, syncs, heartbeats, leaves and commits that name a generation; a request "
@@ -612,8 +612,8 @@ ID_PROPERTIES = (
     ),
     history_property(
         "fenced-stays-fenced",
-        "Who was told FENCED_INSTANCE_ID under its own instance is never again told under that id "
-        "what members are told: NONE, ILLEGAL_GENERATION, REBALANCE_IN_PROGRESS.",
+        "A client that was answered FENCED_INSTANCE_ID under its own instance never again gets "
+        "a member's answer under that id: NONE, ILLEGAL_GENERATION or REBALANCE_IN_PROGRESS.",
         src.KAFKA_VALIDATE,
         "one group; FENCED_INSTANCE_ID may become UNKNOWN_MEMBER_ID once the instance is mapped to "
         "nobody, and checks that come first may answer.  Who names another's instance is fenced, "
@@ -627,7 +627,7 @@ ID_PROPERTIES = (
     ),
     history_property(
         "one-member-for-each-instance",
-        "No list of members names an instance, or a member id, twice.",
+        "No list of members names an instance or a member id twice.",
         src.KIP_JOIN,
         "the lists in joins and in DescribeGroups, as of one moment each",
         _double,
@@ -636,8 +636,8 @@ ID_PROPERTIES = (
     ),
     history_property(
         "only-ids-that-were-given-count",
-        "Nothing but a join is answered NONE under a member id that no join was told, or under one "
-        "and an instance that it was not told with.",
+        "Only a join is answered NONE under a member id that no join got, or under an id and an "
+        "instance that didn't join together.",
         src.KAFKA_VALIDATE,
         "ids that some answer showed; nobody can ask under one whose answer was lost.  A leave may "
         "name any instance beside a pending id; commits count that name a generation.  A heartbeat "

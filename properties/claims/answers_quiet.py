@@ -191,7 +191,7 @@ QUIET_PROPERTIES = (
     history_property(
         "restart-in-a-stable-group-is-quiet",
         "A static member that restarts in a stable group with the same subscription is answered "
-        "NONE in the same generation, and nobody is told of a rebalance: N restarts cause none.",
+        "NONE in the same generation, and no member is told of a rebalance.",
         src.KIP_ROLLING,
         _SCOPE + "; all members' first protocol is the selected one, so that no tie is voted anew",
         _loud,
@@ -203,7 +203,7 @@ QUIET_PROPERTIES = (
     ),
     history_property(
         "rebalance-has-a-visible-cause",
-        "Nobody is told of a rebalance in a stable group in which nothing happened.",
+        "In a stable group without an event no member is told of a rebalance.",
         src.KIP_BACKGROUND,
         _SCOPE,
         _causeless,

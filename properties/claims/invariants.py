@@ -92,14 +92,14 @@ def state_property(
 PROMISED = (
     state_property(
         "one-live-member-per-instance",
-        "No two live members carry one instance id.",
+        "No two members have the same instance id.",
         for_all(X, Y, I, implies(all_of(SEAT.now(X, I), SEAT.now(Y, I)), same(X, Y))),
         _SEATED,
         src.KIP_JOIN,
     ),
     state_property(
         "mapped-instance-has-holder",
-        "Each mapped instance is mapped to one id only, a live member that carries it.",
+        "Each mapped instance is mapped to one member id, that of a member with this instance.",
         all_of(
             for_all(I, X, implies(HOLDS.now(I, X), all_of(MEMBER.now(X), SEAT.now(X, I)))),
             for_all(I, X, Y, implies(all_of(HOLDS.now(I, X), HOLDS.now(I, Y)), same(X, Y))),
@@ -109,7 +109,7 @@ PROMISED = (
     ),
     state_property(
         "static-member-is-mapped",
-        "Each static member carries one instance, which is mapped to it.",
+        "Each static member has one instance id, which is mapped to it.",
         all_of(
             for_all(X, I, implies(SEAT.now(X, I), all_of(MEMBER.now(X), HOLDS.now(I, X)))),
             for_all(X, I, J, implies(all_of(SEAT.now(X, I), SEAT.now(X, J)), same(I, J))),
@@ -119,14 +119,15 @@ PROMISED = (
     ),
     state_property(
         "pending-is-no-member",
-        "An id that was handed out and not yet used is no member's.",
+        "A pending id belongs to no member.",
         for_all(X, negate(all_of(PENDING.now(X), MEMBER.now(X)))),
         exists(X, PENDING.now(X)),
         src.KIP_394,
     ),
     state_property(
         "leader-is-member",
-        "Exactly one member leads a group that has members, and nobody leads one that has none.",
+        "A group with members has exactly one leader, which is a member; a group without "
+        "members has none.",
         all_of(
             for_all(X, implies(LEADS.now(X), MEMBER.now(X))),
             for_all(X, Y, implies(all_of(LEADS.now(X), LEADS.now(Y)), same(X, Y))),
@@ -137,7 +138,7 @@ PROMISED = (
     ),
     state_property(
         "settled-has-members",
-        "A group that is absent or Empty has no members; one that is Completing or Stable has.",
+        "An absent or Empty group has no members; a CompletingRebalance or Stable group has some.",
         all_of(
             implies(is_now(STATE, GroupState.ABSENT, GroupState.EMPTY), negate(_SOMEBODY)),
             implies(_SETTLED, _SOMEBODY),
@@ -147,14 +148,14 @@ PROMISED = (
     ),
     state_property(
         "parked-only-while-preparing",
-        "A join waits only for a member, and only while a rebalance is prepared.",
+        "A join is parked only in PreparingRebalance, and only for a member.",
         for_all(X, implies(PARKED.now(X), all_of(MEMBER.now(X), _PREPARING))),
         exists(X, PARKED.now(X)),
         src.KIP_BACKGROUND,
     ),
     state_property(
         "syncing-only-while-completing",
-        "A sync waits only for a member, and only until the assignment is there.",
+        "A sync is parked only in CompletingRebalance, and only for a member.",
         for_all(X, implies(SYNCING.now(X), all_of(MEMBER.now(X), _COMPLETING))),
         exists(X, SYNCING.now(X)),
         src.KAFKA_SYNC,
@@ -165,14 +166,15 @@ PROMISED = (
 BOOKS = (
     state_property(
         "never-dead",
-        "No request of these APIs leaves a group Dead: it is gone at once.",
+        "No request of these APIs leaves a group Dead: the group is removed at once.",
         negate(is_now(STATE, GroupState.DEAD)),
         negate(_ABSENT),
         src.KAFKA_CHECKS,
     ),
     state_property(
         "absent-knows-nothing",
-        "A group that does not exist has no pending ids, offsets or stored state, generation 0.",
+        "A group that doesn't exist has no pending ids, no offsets, nothing stored, and "
+        "generation 0.",
         implies(
             _ABSENT,
             all_of(
@@ -187,14 +189,14 @@ BOOKS = (
     ),
     state_property(
         "new-member-waits",
-        "A member that never completed a join has one that waits.",
+        "A member that never completed a join has a parked join.",
         for_all(X, implies(NEW.now(X), PARKED.now(X))),
         exists(X, NEW.now(X)),
         src.KAFKA_TIMERS,
     ),
     state_property(
         "debt-is-of-this-generation",
-        "Only members owe a sync, and only after a join phase completed.",
+        "Only members have a sync outstanding, and only after a join phase has completed.",
         for_all(X, implies(OWES.now(X), all_of(MEMBER.now(X), _SETTLED))),
         exists(X, OWES.now(X)),
         src.KAFKA_12890,
@@ -214,7 +216,7 @@ BOOKS = (
     ),
     state_property(
         "everybody-is-watched",
-        "Each member has a session timer, or waits for an answer that starts one.",
+        "Each member has a session timer, or a parked request whose answer starts one.",
         for_all(
             X,
             implies(MEMBER.now(X), any_of(SESSION.now(X), PARKED.now(X), SYNCING.now(X))),
@@ -224,22 +226,22 @@ BOOKS = (
     ),
     state_property(
         "join-phase-has-a-timer",
-        "The join phase has a timer exactly while a rebalance is prepared, and delays only then.",
+        "The join phase has a timer exactly in PreparingRebalance, and an initial delay only then.",
         all_of(iff(JOIN_TIMER.now(), _PREPARING), implies(DELAYED.now(), _PREPARING)),
         _PREPARING,
         src.KAFKA_TIMERS,
     ),
     state_property(
         "sync-timer-has-a-debtor",
-        "Syncs are waited for only while somebody owes one.",
+        "The sync timer runs only while a member has a sync outstanding.",
         implies(SYNC_TIMER.now(), all_of(_SETTLED, exists(X, OWES.now(X)))),
         SYNC_TIMER.now(),
         src.KAFKA_12890,
     ),
     state_property(
         "stored-is-consistent",
-        "What is stored is Empty without members or Stable with a leader among them, and its "
-        "map agrees with its members.",
+        "A stored group is Empty without members, or Stable with a leader among its members, "
+        "and its mapping agrees with its members.",
         all_of(
             is_now(STORED_STATE, GroupState.ABSENT, GroupState.EMPTY, GroupState.STABLE),
             any_of(_STORED, AtMost(STORED_GENERATION, When.NOW, 0, None, When.NOW)),
@@ -268,7 +270,7 @@ BOOKS = (
     ),
     state_property(
         "stored-generation-is-past",
-        "The stored generation is not beyond the group's.",
+        "The stored generation is not above the group's generation.",
         all_of(
             AtMost(None, When.NOW, 0, STORED_GENERATION, When.NOW),
             AtMost(STORED_GENERATION, When.NOW, 0, GENERATION, When.NOW),
@@ -287,7 +289,7 @@ _EMPTY = is_now(STATE, GroupState.EMPTY)
 STORED = (
     state_property(
         "stable-is-stored",
-        "In a stable group the members, their instances and the map are stored as they are.",
+        "In a stable group the members, their instances and the mapping are stored as they are.",
         implies(
             _STABLE,
             all_of(
@@ -302,7 +304,7 @@ STORED = (
     ),
     state_property(
         "emptiness-is-stored",
-        "In an Empty group nobody is stored as a member.",
+        "In an Empty group no member is stored.",
         implies(_EMPTY, negate(exists(X, STORED_MEMBER.now(X)))),
         all_of(_EMPTY, is_now(STORED_STATE, GroupState.EMPTY)),
         src.KAFKA_FAILOVER,

@@ -13,20 +13,20 @@ from fencepost.model.history.words import first_names, plural
 from fencepost.properties.logic.logic import PropertyClass
 
 _TWO_CONSUMERS = "two clients may read the same partitions"
-_TWO_ASSIGN = "two members may assign, and their partitions overlap"
-_OTHERS_PARTITIONS = "two clients may read the same partitions, or nobody reads them"
-_LOST_PARTITIONS = "the partitions of a member are nobody's"
-_NOBODY_ASSIGNS = "nobody assigns, so all partitions are nobody's"
-_LOST_ID = "a live client loses its id, and its partitions with it"
-_LOST_SEAT = "a member is gone that nobody named, and it still reads"
-_UNANSWERED = "a client waits for an answer that never comes"
-_OFFSETS = "records are read twice, or never"
-_NEXT_COORDINATOR = "the next coordinator knows another group, and live clients lose their ids"
+_TWO_ASSIGN = "two members may assign partitions, and these overlap"
+_OTHERS_PARTITIONS = "two clients may read the same partitions, or no client reads them"
+_LOST_PARTITIONS = "no client reads the partitions of a member"
+_NOBODY_ASSIGNS = "no leader assigns, so no client reads any partition"
+_LOST_ID = "a live client loses its id and its partitions"
+_LOST_SEAT = "a member is removed without a cause, and it still reads"
+_UNANSWERED = "a client waits for an answer for ever"
+_OFFSETS = "records are read twice or never"
+_NEXT_COORDINATOR = "the next coordinator restores another group, and live clients lose their ids"
 _ANSWER = "clients get another answer"
-_WHEN = "clients are answered, or removed, at another time"
-_OPERATORS = "operators see another group"
-_BOOKS = "the coordinator keeps its data another way"
-_REBALANCE = "members stop, and join again, without need"
+_WHEN = "clients are answered or removed at another time"
+_OPERATORS = "operators get wrong descriptions of a group"
+_BOOKS = "the coordinator keeps other data than the model"
+_REBALANCE = "members stop and rejoin without need"
 
 _SAFETY = {
     _TWO_CONSUMERS: (

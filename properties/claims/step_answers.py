@@ -25,8 +25,8 @@ _ANY_VERSION = "row 3 of the comment's table hands out ids in every version"
 OF_JOINS = (
     _property(
         "a-newcomer-is-told-its-id-first",
-        "A dynamic member's first join is told a pending id, from version 4 on, and nobody comes "
-        "in; below version 4 no join is told MEMBER_ID_REQUIRED.",
+        "From version 4 on, the first join of a dynamic process gets a pending id and adds no "
+        "member; below version 4 no join is answered MEMBER_ID_REQUIRED.",
         f"{src.KIP_394}; {src.KIP_JOIN}",
         "joins that name neither member nor instance, and aren't refused for something else",
         checks.id_first,
@@ -35,7 +35,8 @@ OF_JOINS = (
     ),
     _property(
         "a-session-timeout-is-within-bounds",
-        "A join with a session timeout out of the broker's bounds is told INVALID_SESSION_TIMEOUT.",
+        "A join with a session timeout out of the broker's bounds is answered "
+        "INVALID_SESSION_TIMEOUT.",
         src.KAFKA_CHECKS,
         "joins that are not refused for their group id or coordinator; Kafka's default bounds",
         checks.bounds_kept,
@@ -43,8 +44,8 @@ OF_JOINS = (
     ),
     _property(
         "a-refused-join-learns-nothing",
-        "A refused join is told no id but the one that it was sent under, no generation, no leader "
-        "and no members; FENCED_INSTANCE_ID and UNKNOWN_MEMBER_ID repeat that id.",
+        "A refused join gets no generation, no leader, no members, and no id but its own; "
+        "FENCED_INSTANCE_ID and UNKNOWN_MEMBER_ID repeat that id.",
         f"{src.KIP_JOIN}; {src.KAFKA_JOIN}",
         "joins that are told an error other than MEMBER_ID_REQUIRED, at once or when they waited",
         checks.refusal_tells_nothing,
@@ -52,7 +53,8 @@ OF_JOINS = (
     ),
     _property(
         "the-replaced-is-fenced",
-        "What a member waits for when its instance is replaced is answered FENCED_INSTANCE_ID.",
+        "When an instance is replaced, the parked requests of its old process are answered "
+        "FENCED_INSTANCE_ID.",
         src.KIP_JOIN,
         "joins and syncs that were parked by the old holder of an instance",
         checks.replaced_fenced,
@@ -60,8 +62,8 @@ OF_JOINS = (
     ),
     _property(
         "the-welcomed-know-the-group",
-        "Who is welcomed is told the group's protocol, and its leader each member with its "
-        "instance and what it offers.",
+        "A join that is answered NONE gets the group's protocol; the leader also gets each "
+        "member with its instance and metadata.",
         f"{src.KIP_PUBLIC}; {src.KIP_BACKGROUND}",
         "joins answered NONE",
         checks.welcome,
@@ -69,7 +71,7 @@ OF_JOINS = (
     ),
     _property(
         "a-leader-that-rejoins-is-heard",
-        "When the leader of a stable group joins again under its id, a rebalance begins.",
+        "When the leader of a stable group rejoins under its id, a rebalance starts.",
         src.KIP_BACKGROUND,
         "joins under the leader's member id, and its own instance if any, that aren't refused",
         checks.leader_heard,
@@ -81,8 +83,8 @@ OF_JOINS = (
     ),
     _property(
         "a-restarted-leader-assigns-nothing",
-        "The leader of a stable group that restarts is told, from version 9 on, that it leads and "
-        "skips the assignment, and below that it follows; nobody else is told to skip it.",
+        "A leader that restarts in a stable group is told to lead and to skip the assignment "
+        "from version 9 on, and to follow below it; no other member is told to skip it.",
         src.KIP_814,
         "joins answered NONE",
         checks.skips_assignment,
@@ -93,8 +95,8 @@ OF_JOINS = (
 OF_WAITS = (
     _property(
         "a-rebalance-waits-for-all",
-        "A generation begins before the wait for joins is over only when every member has joined "
-        "and every id that was handed out is used.",
+        "Before the wait for joins is over, a generation begins only when every member has "
+        "joined and no id is pending.",
         f"{src.KIP_BACKGROUND}; {src.KIP_394}",
         "generations that begin by anything but the end of the wait",
         waits.all_joined,
@@ -102,8 +104,8 @@ OF_WAITS = (
     ),
     _property(
         "the-wait-has-a-fixed-end",
-        "A rebalance waits for joins as long as the longest rebalance timeout of its members, and "
-        "nobody who joins meanwhile moves its end.",
+        "A rebalance waits for joins as long as the longest rebalance timeout of its members; "
+        "new joins don't move the end.",
         f"{src.KIP_ROLLING}; {src.KAFKA_TIMERS}",
         "rebalances of groups with a generation, and their waits; not the initial delay",
         waits.wait_lasts,
@@ -111,8 +113,8 @@ OF_WAITS = (
     ),
     _property(
         "the-leader-alone-assigns",
-        "A group becomes stable by its leader's SyncGroup, and each member's assignment is what "
-        "the leader gave it, none if it gave nothing.",
+        "A group becomes Stable only by its leader's SyncGroup, and each member gets what the "
+        "leader assigned to it, or an empty assignment.",
         src.KIP_BACKGROUND,
         "steps from CompletingRebalance to Stable",
         waits.leader_assigned,
@@ -120,7 +122,7 @@ OF_WAITS = (
     ),
     _property(
         "nobody-is-assigned-before-the-leader",
-        "A SyncGroup is answered NONE in a stable group alone, with what its sender is assigned.",
+        "A SyncGroup is answered NONE only in a stable group, with its sender's assignment.",
         src.KIP_BACKGROUND,
         "syncs answered NONE, at once or when they waited",
         waits.assignment_is_there,
@@ -128,7 +130,7 @@ OF_WAITS = (
     ),
     _property(
         "who-waited-has-a-whole-session",
-        "A member whose join or sync waited has its whole session before it when it is answered.",
+        "When a parked join or sync is answered, the session of its member restarts.",
         src.KAFKA_TIMERS,
         "parked requests that are answered NONE or REBALANCE_IN_PROGRESS",
         waits.released_alive,
@@ -136,7 +138,7 @@ OF_WAITS = (
     ),
     _property(
         "no-timer-takes-who-has-synced",
-        "No timer removes a member whose SyncGroup waits for the leader's.",
+        "No timer removes a member that has a parked SyncGroup.",
         f"{src.KAFKA_12890}; {src.KAFKA_TIMERS}",
         "the ends of sessions and of the wait for syncs",
         waits.sync_outlasts,
@@ -144,7 +146,8 @@ OF_WAITS = (
     ),
     _property(
         "a-heartbeat-tells-of-a-rebalance",
-        "A member's heartbeat is told REBALANCE_IN_PROGRESS while joins are waited for, else NONE.",
+        "A member's heartbeat is answered REBALANCE_IN_PROGRESS in the join phase, and NONE "
+        "otherwise.",
         f"{src.KIP_BACKGROUND}; {src.KAFKA_10134}",
         "heartbeats in the group's generation, under the member's own instance if any",
         waits.rebalance_in_answer,
@@ -152,8 +155,8 @@ OF_WAITS = (
     ),
     _property(
         "another-protocol-is-told-so",
-        "A member's sync with another protocol than the selected one gets "
-        "INCONSISTENT_GROUP_PROTOCOL, and changes nothing.",
+        "A member's sync that names another protocol than the selected one is answered "
+        "INCONSISTENT_GROUP_PROTOCOL and changes nothing.",
         src.KAFKA_CHECKS,
         "syncs in the group's generation, from version 5 on",
         waits.other_protocol_refused,
@@ -163,8 +166,8 @@ OF_WAITS = (
 OF_LEAVES = (
     _property(
         "a-leave-has-a-row-for-each",
-        "From version 3 on a leave is answered with a row for each, under its ids, and no error "
-        "for all.",
+        "From version 3 on the answer to a leave has a row for each row of the request, with "
+        "its ids, and no error on top.",
         src.KIP_LEAVE,
         "LeaveGroup, also of a group that doesn't exist; below version 3 there are no rows",
         checks.rows_answered,
@@ -173,9 +176,10 @@ OF_LEAVES = (
     ),
     _property(
         "exactly-the-named-leave",
-        "A row of a leave is told NONE if it names a member or a pending id, or the instance of a "
-        "member alone; FENCED_INSTANCE_ID if the instance is another's; else UNKNOWN_MEMBER_ID. "
-        "Those who were told NONE are gone, and nobody else.",
+        "A row of a leave is answered NONE if it names a member or a pending id, or the "
+        "instance of a member alone; FENCED_INSTANCE_ID if the instance is another member's; "
+        "and UNKNOWN_MEMBER_ID otherwise. Exactly the members whose rows are answered NONE are "
+        "removed.",
         f"{src.KIP_LEAVE}; {src.KIP_SCALE_DOWN}",
         "leaves of every version of a group that exists; rows count in their order",
         checks.exactly_the_named,
@@ -185,7 +189,7 @@ OF_LEAVES = (
 OF_OPERATORS = (
     _property(
         "an-accepted-commit-is-read",
-        "A committed offset is what is read after it.",
+        "A fetch returns the last offset that was committed.",
         src.KAFKA_COMMIT,
         "commits that are told NONE",
         waits.stored,
@@ -193,9 +197,10 @@ OF_OPERATORS = (
     ),
     _property(
         "members-commit-and-nobody-else",
-        "A commit is accepted from a member of the generation unless assignments are awaited, from "
-        "others only without a generation and while the group is Empty.  In a transaction it is "
-        "accepted in each state, also from who names neither member nor generation.",
+        "A commit is accepted from a member of the generation outside the sync phase; from "
+        "another client only without a generation and while the group is Empty.  In a "
+        "transaction it is accepted in each state, also if it names neither member nor "
+        "generation.",
         f"{src.KAFKA_COMMIT}; {src.KAFKA_8487}; {src.KAFKA_TXN_COMMIT}",
         "commits to groups that exist",
         waits.commit_answered,
@@ -203,7 +208,7 @@ OF_OPERATORS = (
     ),
     _property(
         "a-commit-keeps-alive",
-        "A commit of a member that is accepted, outside of a transaction, starts its session anew.",
+        "An accepted commit outside a transaction restarts its member's session.",
         f"{src.KIP_ROLLING}; {src.KAFKA_COMMIT}",
         "commits that are told NONE",
         waits.commit_kept_alive,
@@ -211,7 +216,7 @@ OF_OPERATORS = (
     ),
     _property(
         "operators-see-the-group",
-        "A group is listed, and described with its state and its members' ids and instances.",
+        "A group is listed, and described with its state, its members' ids and their instances.",
         f"{src.KIP_PUBLIC}; {src.KAFKA_ADMIN}",
         "DescribeGroups and ListGroups",
         waits.described,
@@ -221,7 +226,7 @@ OF_OPERATORS = (
 OF_DELETIONS = (
     _property(
         "a-group-with-members-stays",
-        "DeleteGroups removes no group that has members, static ones that are away among them.",
+        "DeleteGroups removes no group that has members, present or absent.",
         src.KAFKA_DELETING,
         "DeleteGroups of groups with members",
         deletions.members_stay,
@@ -229,7 +234,7 @@ OF_DELETIONS = (
     ),
     _property(
         "offsets-that-are-read-stay",
-        "OffsetDelete removes no offset of a topic that a member of the generation reads.",
+        "OffsetDelete removes no offset of a topic that a member of the generation subscribes to.",
         src.KAFKA_OFFSET_DELETE,
         "OffsetDelete of stored offsets, in CompletingRebalance and Stable",
         deletions.read_offsets_stay,
@@ -238,7 +243,8 @@ OF_DELETIONS = (
     ),
     _property(
         "a-deletion-is-done-or-refused",
-        "A group or an offset whose deletion is told NONE is gone; one that is refused is there.",
+        "A group or an offset is gone if its deletion is answered NONE, and stays if it is "
+        "refused.",
         f"{src.KAFKA_DELETING}; {src.KAFKA_OFFSET_DELETE}",
         "DeleteGroups and OffsetDelete",
         deletions.deletion_is_done,
@@ -248,7 +254,7 @@ OF_DELETIONS = (
 OF_THOSE_WHO_GO = (
     _property(
         "who-must-stop-is-told",
-        "Who is no member of the generation, or must rejoin, is not told NONE.",
+        "A client that is no member of the generation, or that must rejoin, is not answered NONE.",
         f"{src.KAFKA_VALIDATE}; {src.KAFKA_8487}",
         "heartbeats, syncs and commits under an id, to a group with members; heartbeats also from "
         "members while joins are waited for",
@@ -257,7 +263,7 @@ OF_THOSE_WHO_GO = (
     ),
     _property(
         "what-a-member-had-is-handed-on",
-        "When a member with an assignment is gone from a stable group, a rebalance begins.",
+        "When a member with an assignment is removed from a stable group, a rebalance starts.",
         f"{src.KIP_BACKGROUND}; {src.KIP_SCALE_DOWN}",
         "steps by which a member goes and nobody takes its place: leaves, removals, sessions",
         checks.handed_on,
@@ -267,7 +273,7 @@ OF_THOSE_WHO_GO = (
 OF_ASSIGNMENTS = (
     _property(
         "a-stable-group-is-assigned",
-        "A group is stable only in a generation whose leader has sent its SyncGroup.",
+        "A group is Stable only in a generation whose leader has sent its SyncGroup.",
         src.KIP_BACKGROUND,
         "steps after which a group is stable in a generation in which it was not; a failover "
         "finds what was stored",
@@ -276,8 +282,8 @@ OF_ASSIGNMENTS = (
     ),
     _property(
         "somebody-is-to-assign",
-        "While assignments are awaited the leader's join is answered with the members to assign, "
-        "and nobody is told to skip that.",
+        "In CompletingRebalance the leader's join is answered with the members to assign, and "
+        "no member is told to skip the assignment.",
         f"{src.KIP_BACKGROUND}; {src.KIP_814}",
         "joins answered NONE, of the leader and of those who are told to skip the assignment",
         waits.leader_assigns,
@@ -285,8 +291,8 @@ OF_ASSIGNMENTS = (
     ),
     _property(
         "an-assignment-lasts-its-generation",
-        "While a stable group stays in its generation, a member's assignment, or an instance's, "
-        "stays what it is.",
+        "While a stable group stays in its generation, each member and each instance keeps its "
+        "assignment.",
         f"{src.KIP_BACKGROUND}; {src.KIP_NON_GOAL}",
         "steps of a stable group with a member or instance that stays; failovers, too",
         waits.assignment_lasts,
@@ -311,7 +317,8 @@ _step_property = partial(run_property, PropertyKind.STEP, proof=_NO_BYTES)
 STEP_PROPERTIES = (
     _step_property(
         "answers-have-the-shape-of-their-version",
-        "No answer has a field that its version forbids, or lacks one that it asks for.",
+        "No answer has a field that its version forbids, or lacks a field that its version "
+        "requires.",
         src.KIP_PUBLIC,
         "all answers of a step, each in the version of its request",
         checks.shape,
@@ -319,7 +326,7 @@ STEP_PROPERTIES = (
     ),
     _step_property(
         "a-generation-is-told-alike",
-        "Those whose joins complete together are told one generation, protocol and leader.",
+        "Joins that complete together get the same generation, protocol and leader.",
         src.KIP_BACKGROUND,
         "one step; the leader alone is given the members",
         checks.agreement,
@@ -327,7 +334,7 @@ STEP_PROPERTIES = (
     ),
     _step_property(
         "the-generation-told-is-the-groups",
-        "A join that is welcomed is told the generation that the group has.",
+        "A join that is answered NONE gets the generation of the group.",
         src.KIP_BACKGROUND,
         "joins answered NONE",
         checks.generation_in_answer,
@@ -335,7 +342,7 @@ STEP_PROPERTIES = (
     ),
     _step_property(
         "the-leader-told-is-a-member",
-        "The leader that a join is told of is a member.",
+        "The leader that the answer to a join names is a member.",
         f"{src.KIP_BACKGROUND}; {src.KIP_814}",
         "joins answered NONE; a restarted instance below Join v9 is told the id from before",
         checks.leader_in_answer,
@@ -343,7 +350,7 @@ STEP_PROPERTIES = (
     ),
     _step_property(
         "nobody-is-left-without-an-answer",
-        "A request is answered, or it stays parked; never both, never neither.",
+        "A request is either answered or parked, never both or neither.",
         src.KIP_BACKGROUND,
         "the request of the step and all parked ones; a superseded one is answered or not",
         checks.unanswered,
@@ -352,7 +359,8 @@ STEP_PROPERTIES = (
     ),
     _step_property(
         "a-restart-in-a-stable-group-is-quiet",
-        "A static member that restarts in a stable group keeps its place, and so does all else.",
+        "A static member that restarts in a stable group keeps its place, and nothing else "
+        "changes.",
         f"{src.KIP_NON_GOAL}; {src.KIP_JOIN}",
         "an empty id, the mapped instance, the same protocols: same generation, same assignments",
         checks.quiet_restart,
@@ -364,7 +372,7 @@ STEP_PROPERTIES = (
     ),
     _step_property(
         "a-rejoin-brings-its-timeouts",
-        "A member that joins anew has the timeouts and protocols of its new join.",
+        "A member that rejoins has the timeouts and protocols of its new join.",
         src.KAFKA_JOIN,
         "joins that are parked or take a seat over; one that is answered at once changes nothing",
         checks.timeouts,
@@ -373,8 +381,8 @@ STEP_PROPERTIES = (
     ),
     _step_property(
         "a-heartbeat-keeps-alive",
-        "After a heartbeat that is answered NONE or REBALANCE_IN_PROGRESS its member has a whole "
-        "session before it.",
+        "After a heartbeat that is answered NONE or REBALANCE_IN_PROGRESS, its member's session "
+        "restarts.",
         src.KIP_ROLLING,
         "heartbeats of members",
         checks.kept_alive,
@@ -383,7 +391,7 @@ STEP_PROPERTIES = (
     ),
     _step_property(
         "silence-is-noticed",
-        "A member that is silent for its session timeout is removed, static or not.",
+        "A member, static or dynamic, is removed when it is silent for its session timeout.",
         src.KIP_ROLLING,
         "members with no parked request",
         checks.expired,
@@ -392,7 +400,7 @@ STEP_PROPERTIES = (
     ),
     _step_property(
         "a-stranger-is-told-so",
-        "A heartbeat, sync or commit under an id that is no member's gets UNKNOWN_MEMBER_ID.",
+        "A heartbeat, sync or commit under an id of no member is answered UNKNOWN_MEMBER_ID.",
         f"{src.KAFKA_VALIDATE}; {src.KAFKA_8487}",
         "groups with members, requests without an instance id; in every state of the group",
         waits.stranger_refused,
@@ -400,7 +408,8 @@ STEP_PROPERTIES = (
     ),
     _step_property(
         "another-generation-is-told-so",
-        "A member's heartbeat, sync or commit of another generation gets ILLEGAL_GENERATION.",
+        "A member's heartbeat, sync or commit of another generation is answered "
+        "ILLEGAL_GENERATION.",
         f"{src.KAFKA_VALIDATE}; {src.KAFKA_8487}",
         "groups with members, members under their own instance; it changes nothing",
         waits.late_refused,
@@ -408,7 +417,7 @@ STEP_PROPERTIES = (
     ),
     _step_property(
         "a-refused-commit-stores-nothing",
-        "An offset whose commit was refused is not stored.",
+        "A refused commit stores no offset.",
         src.KAFKA_COMMIT,
         "commits answered with an error",
         waits.offsets,

@@ -125,8 +125,8 @@ def step_property(
 _REVIVED = all_of(FAILS_OVER, STORED_MEMBER.now(X))
 RETIRED_ID = step_property(
     "retired-id-stays-invalid",
-    "An id that is neither a member's nor pending becomes so only as the fresh id of this step, or "
-    "by a failover that finds it stored as a member's.",
+    "A retired id becomes valid only when this step hands it out, or when a failover restores "
+    "its member.",
     for_all(
         X,
         implies(all_of(is_valid_then(X), negate(is_valid(X))), any_of(same(X, FRESH), _REVIVED)),
@@ -138,7 +138,7 @@ RETIRED_ID = step_property(
 )
 FAILOVER_AS_STORED = step_property(
     "failover-finds-what-was-stored",
-    "After a failover exactly the stored members are there, as they were stored, and the offsets.",
+    "After a failover the group has exactly the members and offsets that were stored.",
     implies(
         FAILS_OVER,
         all_of(
@@ -154,7 +154,7 @@ FAILOVER_AS_STORED = step_property(
 )
 FRESH_ID_FOR_ONE = step_property(
     "fresh-id-for-one",
-    "The id that an answer to a join tells is the fresh one or the one that the client sent.",
+    "The answer to a join names either a new id or the id that the client sent.",
     implies(JOINS, for_all(X, implies(CALLER.then(X), any_of(same(X, FRESH), is_mid(X))))),
     all_of(JOINS, CALLER.then(FRESH)),
     src.KIP_JOIN,
@@ -175,8 +175,8 @@ _REPLACED = any_of(
 )
 STATIC_GOES_ONLY = step_property(
     "static-goes-only-by-session-leave-replacement",
-    "A static member goes only by its session timeout, by a leave that names it, or by a join that "
-    "replaces it under its own instance.",
+    "A static member is removed only when its session expires, when a leave names it, or when a "
+    "process of its instance replaces it.",
     for_all(
         X,
         I,
@@ -198,7 +198,7 @@ _PHASE_ENDS = all_of(_JOIN_PHASE, negate(is_now(RULE, "JOIN-PHASE-DELAY-EXTENDED
 _ABSENT = all_of(MEMBER.now(X), negate(PARKED.now(X)))
 DYNAMIC_GOES = step_property(
     "dynamic-goes-at-rebalance-timeout",
-    "When the rebalance timeout ends the wait, dynamic members that did not rejoin go.",
+    "At the rebalance timeout, dynamic members that did not rejoin are removed.",
     implies(
         _PHASE_ENDS,
         for_all(X, implies(all_of(_ABSENT, negate(is_static(X))), negate(MEMBER.then(X)))),
@@ -209,7 +209,7 @@ DYNAMIC_GOES = step_property(
 )
 STATIC_STAYS = step_property(
     "static-stays-at-rebalance-timeout",
-    "When the rebalance timeout ends the wait, static members that did not rejoin stay.",
+    "At the rebalance timeout, static members that did not rejoin stay.",
     implies(
         _PHASE_ENDS,
         for_all(X, I, implies(SEAT.now(X, I), all_of(MEMBER.then(X), SEAT.then(X, I)))),
@@ -227,8 +227,8 @@ _RESTART = all_of(
 )
 RESTART = step_property(
     "restart-in-stable-causes-nothing",
-    "A static member that restarts in a stable group, the selected protocol unchanged, changes "
-    "neither state nor generation, nobody's lead but its own, and no other member.",
+    "A static member that restarts in a stable group, with the same selected protocol, changes "
+    "neither state nor generation nor another member; if it led, it still leads.",
     implies(
         _RESTART,
         all_of(
@@ -249,8 +249,7 @@ RESTART = step_property(
 )
 GENERATION_NEVER_FALLS = step_property(
     "generation-never-falls",
-    "The generation never falls while a group exists; after a failover it is the stored one, 0 if "
-    "none was stored.",
+    "The generation never falls while a group exists; after a failover it is the stored one, or 0.",
     all_of(
         implies(negate(STARTS_ANEW), AtMost(GENERATION, When.NOW, 0, GENERATION, When.THEN)),
         implies(
@@ -268,7 +267,7 @@ GENERATION_NEVER_FALLS = step_property(
 _LEAVE_ANSWERED = all_of(is_now(EVENT, LEAVE_ROW), is_now(ANSWER, Error.NONE))
 LEAVE_TAKES_EFFECT = step_property(
     "leave-takes-effect",
-    "Whoever is told that it has left is neither a member nor pending any more.",
+    "A client whose leave is answered NONE is neither a member nor pending.",
     implies(_LEAVE_ANSWERED, for_all(X, implies(NAMED.now(X), negate(is_valid_then(X))))),
     all_of(_LEAVE_ANSWERED, exists(X, NAMED.now(X))),
     src.KIP_LEAVE,
@@ -278,7 +277,8 @@ _SESSION_ENDS = is_now(EVENT, SESSION_END)
 _WAITS = all_of(any_of(PARKED.now(SUBJECT), SYNCING.now(SUBJECT)), negate(NEW.now(SUBJECT)))
 SESSION_TAKES_THE_SILENT = step_property(
     "session-end-takes-the-silent",
-    "When a session ends, a pending id goes, and so does a member, unless an answer is owed to it.",
+    "When a session expires, its pending id or member is removed, unless the member has a "
+    "parked request.",
     implies(
         _SESSION_ENDS,
         all_of(
@@ -327,9 +327,8 @@ _NOTHING_CHANGES = all_of(
 )
 ZOMBIE_CHANGES_NOTHING = step_property(
     "zombie-changes-nothing",
-    "A request with an instance and a member id that is not its holder's leaves members, pending "
-    "ids, the map, the leader, parked joins, state and generation as they are, and stores no "
-    "offsets where somebody is a member.",
+    "A zombie's request changes no member, pending id, mapping, leader, parked join, state or "
+    "generation, and stores no offset in a group with members.",
     implies(_ZOMBIE, _NOTHING_CHANGES),
     all_of(_ZOMBIE, MAPPED),
     src.KIP_JOIN,
@@ -367,8 +366,8 @@ ANSWERED_BEFORE_FENCING = frozenset(
 """The rules that answer a zombie before the holder of the instance is looked up."""
 ZOMBIE_IS_FENCED = step_property(
     "zombie-is-told",
-    "Such a request is answered FENCED_INSTANCE_ID where the instance has a holder and "
-    "UNKNOWN_MEMBER_ID where it has none, unless a check that comes first answers.",
+    "A zombie is answered FENCED_INSTANCE_ID if its instance is mapped, and UNKNOWN_MEMBER_ID "
+    "if it is unmapped, unless an earlier check answers.",
     implies(
         all_of(_ZOMBIE, negate(is_now(RULE, *ANSWERED_BEFORE_FENCING))),
         any_of(
@@ -393,7 +392,7 @@ _STAYS_DYNAMIC = all_of(MEMBER.then(X), negate(exists(I, SEAT.then(X, I))))
 
 ONLY_THE_NAMED_GO = step_property(
     "only-the-named-go",
-    "A member goes only by a step that names it or its instance, or at the end of a wait.",
+    "A member is removed only by a step that names it or its instance, or at the end of a wait.",
     for_all(
         X,
         implies(
@@ -406,7 +405,7 @@ ONLY_THE_NAMED_GO = step_property(
 )
 ONLY_THE_INVITED_COME = step_property(
     "only-the-invited-come",
-    "Whoever becomes a member does so under the fresh id or its own pending one.",
+    "A new member has either an id that this step hands out or its own pending id.",
     for_all(
         X,
         implies(
@@ -419,7 +418,8 @@ ONLY_THE_INVITED_COME = step_property(
 )
 SEATS_STAY = step_property(
     "seats-stay",
-    "A member that stays keeps its instance: none becomes static, none dynamic, none another.",
+    "A member that stays keeps its instance: a static member stays static, a dynamic member "
+    "dynamic.",
     for_all(
         X,
         I,
@@ -434,7 +434,7 @@ SEATS_STAY = step_property(
 )
 PENDING_STAYS = step_property(
     "pending-goes-only-by-its-own",
-    "A pending id stays until it is used, given back or times out, or nobody uses its group.",
+    "A pending id stays until it joins, leaves or expires, or until its unused group is removed.",
     for_all(
         X,
         implies(all_of(PENDING.now(X), negate(PENDING.then(X))), any_of(NAMED.now(X), STARTS_ANEW)),
@@ -444,7 +444,7 @@ PENDING_STAYS = step_property(
 )
 LEAD_STAYS = step_property(
     "lead-changes-only-for-the-absent",
-    "Who leads and stays a member leads on, unless a generation begins that it did not join.",
+    "A leader that stays a member stays leader, unless a generation begins that it did not join.",
     for_all(
         X,
         implies(
@@ -463,7 +463,7 @@ _DYNAMIC_SESSION = all_of(is_now(EVENT, SESSION_END), negate(exists(I, SEAT.now(
 _OF_DYNAMIC = any_of(_DYNAMIC_REQUEST, _DYNAMIC_SESSION)
 DYNAMIC_SPARES_STATIC = step_property(
     "dynamic-spares-static",
-    "A step about a dynamic member or a pending id removes and replaces no static member.",
+    "A step of a dynamic member or a pending id removes and replaces no static member.",
     implies(
         _OF_DYNAMIC,
         all_of(
@@ -481,8 +481,8 @@ _OF_STATIC = any_of(INST_GIVEN.now(), _STATIC_SESSION, _STATIC_SENDER)
 _OTHER_DYNAMIC = all_of(MEMBER.now(X), negate(is_static(X)), negate(NAMED.now(X)))
 STATIC_SPARES_DYNAMIC = step_property(
     "static-spares-dynamic",
-    "A step about a static member or an instance removes no dynamic member and no pending id that "
-    "it does not name, and makes none static.",
+    "A step of a static member or an instance removes no dynamic member and no pending id that "
+    "it does not name, and makes no member static.",
     implies(
         _OF_STATIC,
         for_all(
@@ -525,9 +525,9 @@ _REPLACED_TOO_EARLY = all_of(
 _NOT_STORED = is_now(RULE, "SYNC-COMPLETING-LEADER-TOO-LARGE")
 CAUSES = step_property(
     "rebalance-has-a-cause",
-    "A rebalance begins only because somebody new comes, somebody goes for good, the leader "
-    "rejoins, a member that names no instance changes what it subscribes to, an instance is "
-    "replaced before the leader's assignment is in, or that can't be stored.",
+    "A rebalance starts only for one of these causes: a new member joins, a member leaves or "
+    "expires, the leader rejoins, a member changes its subscription, an instance is replaced "
+    "before the leader's sync, or an assignment can't be stored.",
     implies(
         _BEGINS,
         any_of(
@@ -547,7 +547,7 @@ CAUSES = step_property(
 _NAMES_AN_INSTANCE = all_of(JOINS, INST_GIVEN.now())
 NO_ID_FIRST = step_property(
     "a-static-member-needs-no-id-first",
-    "A join that names an instance is never told MEMBER_ID_REQUIRED.",
+    "A join with an instance id is never answered MEMBER_ID_REQUIRED.",
     implies(_NAMES_AN_INSTANCE, negate(is_now(ANSWER, Error.MEMBER_ID_REQUIRED))),
     all_of(_NAMES_AN_INSTANCE, negate(MID_GIVEN.now())),
     src.KIP_JOIN,

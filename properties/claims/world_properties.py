@@ -198,7 +198,7 @@ def _never_alone(_: WorldView) -> str | None:
 
 DECIDED = Property(
     "every-event-is-decided",
-    "In every group that a run leads to, a rule decides each event, and its steps can be done.",
+    "In each reachable group a rule decides each event, and its steps can be performed.",
     src.KIP_BACKGROUND,
     PropertyKind.STATE,
     "groups in reach; the machine stops where it is violated, and what follows is not seen",
@@ -220,7 +220,7 @@ _ANEW = "without failover, after which a generation that was never stored is use
 WORLD_PROPERTIES = (
     _property(
         "one-client-per-id",
-        "No two clients are ever told the same member id.",
+        "No two clients get the same member id.",
         src.KIP_JOIN,
         "the ids that clients hold now; a process that ended has forgotten its id",
         _shared_id,
@@ -228,7 +228,7 @@ WORLD_PROPERTIES = (
     ),
     _property(
         "no-two-consumers-on-one-id",
-        "No two clients are ever given a generation under the same member id.",
+        "No two clients get a generation under the same member id.",
         src.KIP_JOIN,
         "clients that were answered NONE under an id that they still hold",
         _two_consumers,
@@ -236,7 +236,7 @@ WORLD_PROPERTIES = (
     ),
     _property(
         "one-leading-seat",
-        "In one generation at most one seat is told that it leads.",
+        "In one generation the answers name at most one leader.",
         f"{src.KIP_BACKGROUND}; {src.KIP_814}",
         "seats are instances where given, since ids change within a generation; "
         f"{_BELOW_V9}; {_ANEW}",
@@ -245,7 +245,7 @@ WORLD_PROPERTIES = (
     ),
     _property(
         "one-protocol-per-generation",
-        "All that are told one generation are told the same protocol.",
+        "In one generation all answers name the same protocol.",
         src.KIP_BACKGROUND,
         f"the group's present generation; {_ANEW}",
         _protocols,
@@ -253,7 +253,7 @@ WORLD_PROPERTIES = (
     ),
     _property(
         "one-assignment-per-seat",
-        "Within one generation a seat is always told the same assignment.",
+        "In one generation an instance or a dynamic member always gets the same assignment.",
         src.KIP_NON_GOAL,
         f"the group's present generation; an instance keeps its seat when it restarts; {_ANEW}",
         _assignments,
@@ -261,7 +261,7 @@ WORLD_PROPERTIES = (
     ),
     _property(
         "waiting-request-is-parked",
-        "A request that has no answer is parked by the member that sent it.",
+        "A request without an answer is parked for the member that sent it.",
         src.KIP_BACKGROUND,
         "requests whose connection still stands",
         _lost,
@@ -270,7 +270,7 @@ WORLD_PROPERTIES = (
     ),
     _property(
         "leader-assigns-to-the-members",
-        "While the leader's assignment is awaited, those it was told of are the members.",
+        "In CompletingRebalance the members are those that the leader got in its answer.",
         f"{src.KIP_JOIN}; {src.KAFKA_9801}",
         "CompletingRebalance, and the leader's own client; who joins or goes then starts anew",
         _roster,
@@ -279,7 +279,7 @@ WORLD_PROPERTIES = (
     ),
     _property(
         "silence-has-an-end",
-        "Whoever may fall silent has a timer: idle members, pending ids, the wait for joins.",
+        "Each idle member, each pending id and each wait for joins has a timer.",
         f"{src.KIP_ROLLING}; {src.KAFKA_TIMERS}",
         "a member whose request is parked counts as alive; the wait for joins has its own end",
         _unguarded,
@@ -289,7 +289,7 @@ WORLD_PROPERTIES = (
     ),
     _property(
         "wait-for-syncs-has-an-end",
-        "While a member that was given the generation owes its SyncGroup, a timer runs.",
+        "While a member that got the generation has not sent its SyncGroup, a timer runs.",
         src.KAFKA_12890,
         "CompletingRebalance",
         _without_end,
@@ -313,7 +313,7 @@ WORLD_PROPERTIES = (
     ),
     _property(
         "no-timer-of-the-gone",
-        "No session timer runs for an id that is neither member nor pending.",
+        "A session timer runs only for a member or a pending id.",
         src.KAFKA_TIMERS,
         "all states",
         _stray,
@@ -323,7 +323,7 @@ WORLD_PROPERTIES = (
     ),
     _property(
         "session-within-its-timeout",
-        "A member's session ends within its own timeout from now.",
+        "A member's session expires within its own session timeout from now.",
         f"{src.KIP_ROLLING}; {src.KAFKA_TIMERS}",
         "members that have completed a join and wait for nothing; a new one has five minutes for "
         "its first join, and whoever waited has a whole session when it is answered",

@@ -165,7 +165,7 @@ def test_what_is_not_stored_is_seen_where_the_coordinator_fails_over(
     told = result.stdout.partition("\nstable-is-stored: violated\n")[2]
     lines = told.partition("\n\n")[0].splitlines()
     assert lines[1] == (
-        "  safety: the next coordinator knows another group, and live clients lose their ids"
+        "  safety: the next coordinator restores another group, and live clients lose their ids"
     )
     assert lines[-1].endswith("[JOIN-STATIC-EMPTY-STABLE]")
     alone = run(
