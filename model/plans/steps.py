@@ -220,11 +220,11 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 class Settings(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """The settings of a consumer that differ between scenarios; None: as in all.
+    """Settings of a consumer; a setting without a value has the default of all scenarios.
 
-    `assignor` None: the one that the scenario names, or the library's usual one.
-    `commit_on_revoke`: the user commits when its partitions are taken away.  `by_pattern`: it
-    subscribes to all topics whose names begin as that of the scenario's does.
+    `assignor`: by default the one that the scenario names, or the library's usual one.
+    `commit_on_revoke`: the user commits when its partitions are revoked.  `by_pattern`: it
+    subscribes to all topics whose names begin with that of the scenario's topic.
     """
 
     session_timeout_ms: int | None = None
@@ -238,7 +238,10 @@ class Settings(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_f
 
 
 class Start(Step, frozen=True):
-    """Start a consumer in a process, which is started if it doesn't run; `instance`: its id."""
+    """Start a consumer.
+
+    `instance`: its group instance id.  `process`: its process, which starts if it isn't running.
+    """
 
     consumer: str
     instance: str | None = None
@@ -253,39 +256,39 @@ class StopPolling(Step, frozen=True):
 
 
 class ResumePolling(Step, tag="poll-on", frozen=True):
-    """The user polls on, also after an error that the library calls fatal."""
+    """The user polls again, also after an error that the library calls fatal."""
 
     consumer: str
 
 
 class Commit(Step, frozen=True):
-    """Commit what was read, and wait for the answer."""
+    """Commit the offsets of the records that were read, and wait for the answer."""
 
     consumer: str
 
 
 class CommitInTransaction(Step, frozen=True):
-    """Commit what was read in a transaction of a producer, and wait for its end."""
+    """Like `commit`, in a transaction of a producer; wait for the end of the transaction."""
 
     consumer: str
 
 
 class Unsubscribe(Step, frozen=True):
-    """Give up all topics."""
+    """Unsubscribe from all topics."""
 
     consumer: str
 
 
 class Subscribe(Step, frozen=True):
-    """Ask for other topics."""
+    """Subscribe to other topics."""
 
     consumer: str
     topics: tuple[str, ...] = ()
-    """In a scenario none are named: it has one topic."""
+    """Empty in a scenario, which has one topic."""
 
 
 class PausePartitions(Step, frozen=True):
-    """Pause partitions: no record of them is wanted until they are resumed."""
+    """Pause partitions: the user wants no records of them until it resumes them."""
 
     consumer: str
     partitions: tuple[tuple[str, int], ...]
@@ -299,7 +302,7 @@ class ResumePartitions(Step, frozen=True):
 
 
 class Close(Step, frozen=True):
-    """Close the consumer cleanly; `twice`: and again, once that has returned."""
+    """Close the consumer cleanly; `twice`: close it once more after that."""
 
     consumer: str
     timeout_ms: int = 5000
@@ -334,39 +337,40 @@ class Produce(Step, frozen=True):
 
 
 class JoinGuest(Step, tag="guest", frozen=True):
-    """A member of another client joins, and has partitions.
+    """A member of another client joins, and gets partitions.
 
-    `version`: of the subscriptions and assignments that it writes; None: the newest.
+    `version`: the version of the subscriptions and assignments that it writes, by default the
+    newest.
     """
 
     version: int | None = None
 
 
 class AddPartitions(Step, frozen=True):
-    """Give the topic more partitions: it has `count` then."""
+    """Add partitions to the topic, so that it has `count`."""
 
     count: int
 
 
 class CreateTopic(Step, frozen=True):
-    """Make another topic, whose name is that of the scenario's with `-` and this behind it."""
+    """Create another topic; its name is that of the scenario's topic, `-` and `name`."""
 
     name: str
     partitions: int = 2
 
 
 class DeleteTopic(Step, frozen=True):
-    """Delete another topic; it is not made again by being asked for."""
+    """Delete another topic; a request for it doesn't create it again."""
 
     name: str
 
 
 class ClearFaults(Step, tag="relent", frozen=True):
-    """Let nothing go wrong any more."""
+    """Inject no more faults."""
 
 
 class ReleaseHeld(Step, tag="release", frozen=True):
-    """Handle the requests that are held back; what else goes wrong goes on."""
+    """Handle the requests that are held back; other faults go on."""
 
 
 class RemoveMember(Step, tag="remove", frozen=True):
@@ -382,19 +386,19 @@ class ExpireSession(Step, tag="expire", frozen=True):
 
 
 class Loading(Step, tag="load", frozen=True):
-    """The coordinator loads for a time."""
+    """The coordinator loads its groups for `ms`."""
 
     ms: int
 
 
 class Unavailable(Step, tag="not-available", frozen=True):
-    """No coordinator is available for a time."""
+    """No coordinator is available for `ms`."""
 
     ms: int
 
 
 class RestartBroker(Step, tag="restart", frozen=True):
-    """Restart the broker; `as_of`: as another release."""
+    """Restart the broker after `down_ms`; `as_of`: with the API versions of another release."""
 
     as_of: str | None = None
     down_ms: int = 0

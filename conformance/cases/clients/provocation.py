@@ -40,7 +40,7 @@ CODES: Mapping[str, int] = {
 
 
 class Action(StrEnum):
-    """The fate of a provoked request."""
+    """The action on a request that a provocation selects."""
 
     LOSE = "lose"
     """It is handled; when its answer is due, the connection is cut instead."""
@@ -61,64 +61,61 @@ _TIMED = frozenset({Action.DELAY, Action.CUT, Action.THROTTLE, Action.HOLD})
 
 
 class Provocation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The provoked requests, and their fate.
-
-    `api`: its name, as `JoinGroup`.  `who`: a member id, an instance id or a client id that the
-    request bears; `*` for anybody's.  `first`, `last`: of the requests that fit, counted from 1;
-    `last` left out: `first` alone, null: for ever.  `ms`: for a delay, a cut, throttling, a hold.
-    `code`: an error's name.
+    """A fault that a served broker injects into the requests that match.
 
     Raises ValueError (msgspec.ValidationError from JSON) for fields that contradict each other.
     """
 
     api: Annotated[str, Meta(description="The API of the requests, such as JoinGroup.")]
-    action: Annotated[Action, Meta(description="What becomes of them.")]
+    action: Annotated[Action, Meta(description="What the broker does with them.")]
     who: Annotated[
         str,
-        Meta(
-            description="A member id, instance id or client id that the request bears; "
-            "* for anybody's."
-        ),
+        Meta(description="A member id, instance id or client id in the request; * matches all."),
     ] = ANYBODY
     first: Annotated[
         int,
         Meta(
-            description="Of the requests that fit, counted from 1.",
+            description="The number of the first matching request, counted from 1.",
             extra_json_schema={"minimum": 1},
         ),
     ] = 1
     last: Annotated[
         int | msgspec.UnsetType | None,
         Meta(
-            description="Left out: the first one alone; null: for ever.",
+            description="The number of the last one; by default only the first; null: no last one.",
             extra_json_schema={"minimum": 1},
         ),
     ] = msgspec.UNSET
     ms: Annotated[
         int,
-        Meta(description="For delay, cut, throttle and hold.", extra_json_schema={"minimum": 0}),
+        Meta(
+            description="Milliseconds, for delay, cut, throttle and hold.",
+            extra_json_schema={"minimum": 0},
+        ),
     ] = 0
     code: Annotated[
         str,
-        Meta(description="For error: the name of Kafka's error, such as FENCED_INSTANCE_ID."),
+        Meta(description="For the action error: Kafka's name of it, such as FENCED_INSTANCE_ID."),
     ] = ""
 
     def __post_init__(self) -> None:
         """Check the fields against each other."""
         if self.api not in API_KEYS:
             raise ValueError(
-                f"`api` {self.api!r} is no API that is served{did_you_mean(self.api, API_KEYS)}"
+                f"`api` {self.api!r} is not an API of this broker{did_you_mean(self.api, API_KEYS)}"
             )
         until = self.until
         if self.first < 1 or (until is not None and until < self.first):
-            raise ValueError(f"`first` {self.first}, `last` {until}: count from 1, upwards")
+            raise ValueError(f"`first` {self.first} must be at least 1, and at most `last` {until}")
         if self.ms < 0 or (self.ms and self.action not in _TIMED):
-            raise ValueError(f"`ms` {self.ms} is not for the action {self.action.value!r}")
+            raise ValueError(f"`ms` {self.ms} is not valid for the action {self.action.value!r}")
         if bool(self.code) != (self.action is Action.ERROR):
-            raise ValueError(f"`code` {self.code!r} is not for the action {self.action.value!r}")
+            raise ValueError(
+                f"`code` {self.code!r} is not valid for the action {self.action.value!r}"
+            )
         if self.code and self.code not in CODES:
             raise ValueError(
-                f"`code` {self.code!r} is no error of Kafka's{did_you_mean(self.code, CODES)}"
+                f"`code` {self.code!r} is not an error of Kafka{did_you_mean(self.code, CODES)}"
             )
         if self.code and self.api not in {*APIS, *REFUSABLE}:
             raise ValueError(f"`api` {self.api!r} can't be answered with an error here")
@@ -163,7 +160,7 @@ def fault_words(fault: Provocation) -> str:
 SCHEMA = DocumentSchema(
     "provocations-1",
     "fencepost provocations 1",
-    "What goes wrong between a served broker and its clients: `fencepost serve --provoke`.",
+    "Faults that a served broker injects: `fencepost serve --provoke`.",
     list[Provocation],
     {"Provocation": "provocation"},
     {
@@ -186,7 +183,7 @@ def read_provocations(path: Path) -> list[Provocation]:
         return msgspec.convert(read_json(path), list[Provocation])
     except msgspec.ValidationError as error:
         raise ProvocationsError(
-            f"{path}: {error}; it holds a list such as "
+            f"{path}: {error}; give a list such as "
             '[{"api": "JoinGroup", "who": "i1", "action": "lose"}]'
         ) from None
 

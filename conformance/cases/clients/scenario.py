@@ -62,9 +62,9 @@ class Condition(
 
 
 class Settled(Condition, frozen=True):
-    """These consumers have all partitions among them, each some, in one generation.
+    """These consumers share all partitions in one generation, and each has some.
 
-    Each has been answered a heartbeat in it since the wait began.
+    Each got an answer to a heartbeat in this generation since the wait began.
     """
 
     consumers: tuple[str, ...]
@@ -77,7 +77,7 @@ class Assigned(Condition, frozen=True):
 
 
 class Calls(Condition, frozen=True):
-    """`count` requests of this API of the consumer's last run came, from the act before on."""
+    """The consumer's last run sent `count` requests of this API since the previous act began."""
 
     consumer: str
     api: str
@@ -85,7 +85,7 @@ class Calls(Condition, frozen=True):
 
 
 class Answered(Condition, frozen=True):
-    """A request of this API of the consumer's last run is answered with this error."""
+    """A request of this API of the consumer's last run got this error."""
 
     consumer: str
     api: str
@@ -107,13 +107,13 @@ class ErrorReported(Condition, tag="told", frozen=True):
 
 
 class Read(Condition, frozen=True):
-    """The consumer's user has read records, from the act before on."""
+    """The consumer's user has read records since the previous act began."""
 
     consumer: str
 
 
 class CaughtUp(Condition, frozen=True):
-    """The consumers' users have read all records of the partitions that they are assigned."""
+    """The consumers' users have read all records of their partitions."""
 
     consumers: tuple[str, ...]
 
@@ -175,7 +175,7 @@ def missing(condition: AnyCondition) -> str:
 class Until(Step, tag="await", frozen=True):
     """Wait for a condition, at most `within_ms`.
 
-    `needed`: without it the scenario proves nothing; else it goes on, and the judges decide.
+    `needed`: end the run undecided if the condition isn't met; otherwise the scenario goes on.
     """
 
     condition: AnyCondition = msgspec.field(name="until")
@@ -225,8 +225,9 @@ PARTITIONS = 6
 class Setting(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """Settings of the broker.
 
-    `as_of`: the release whose versions it has; None: the newest.  `nodes`: their number.
-    `delay_ms`: group.initial.rebalance.delay.ms.  `partitions`: the topic's.
+    `as_of`: the Kafka release whose API versions it has, by default the newest.  `nodes`: the
+    number of brokers.  `delay_ms`: group.initial.rebalance.delay.ms.  `partitions`: the number of
+    partitions of the topic.
     """
 
     as_of: str | None = None
@@ -236,11 +237,11 @@ class Setting(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fi
 
 
 class Scenario(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A list of steps, and the requirements that their evidence is judged by.
+    """A list of acts, and the obligations that fencepost judges.
 
-    `needs`: features of a driver (`static`, `manual-commit`, …).  `assignor`: of its consumers,
-    None: the usual one.  `reads`: records are appended to each partition before the first step and
-    after each wait; at the end those who run have the time to read them.
+    `needs`: features of the driver, such as `static` or `manual-commit`.  `assignor`: the assignor
+    of its consumers, by default the usual one.  `reads`: append records to each partition before
+    the first act and after each wait, and give running consumers time to read them at the end.
     """
 
     id: str
