@@ -1,4 +1,4 @@
-"""The workflow in `docs/brokers/ci.md`: its commands run on brokers with and without new faults."""
+"""The workflows of `examples/ci`: their commands run on brokers with and without new faults."""
 
 from __future__ import annotations
 

@@ -38,9 +38,8 @@ COMMANDS = Path(sys.executable).parent  # where `fencepost` is installed
 SECONDS = 300
 SLOW = frozenset(
     {
-        "docs/brokers/compare.md",
+        "docs/brokers/certify.md",
         "docs/brokers/fuzz.md",
-        "docs/brokers/results.md",
         "docs/brokers/traces.md",
         "docs/brokers/tutorial.md",
         "docs/clients/certify-client.md",

@@ -288,7 +288,7 @@ def test_a_page_without_diagrams_doesnt_load_what_draws_them(site: Path) -> None
 
 @pytest.mark.slow
 def test_the_results_of_the_certificates_stand_beside_the_pages(site: Path) -> None:
-    page = site / "brokers" / "results.html"
+    page = site / "brokers" / "certify.html"
     (link,) = re.findall(r'href="(\.\./results/[^"]+)"', page.read_text("utf-8"))
     heat = (page.parent / link).read_text("utf-8")
     assert "kafka:4.3.0, static joins: " in heat

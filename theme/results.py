@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = "results"
-"""Where it lies in the site; docs/brokers/results.md links to it."""
+"""Where it lies in the site; docs/brokers/certify.md links to it."""
 
 
 def on_post_build(config: Any) -> None:

@@ -87,9 +87,9 @@ _EVERY_S = 30.0
     "--as",
     "known_as",
     metavar="TARGET",
-    help="Judge it as this target: with the list of known failures of kafka:VERSION, kfake, tansu, "
-    "seaweedfs, rivine, nafka or mock, and the revision of that Kafka.  Any but kafka may have a "
-    "version, too [default: the newest that the list is for].",
+    help="Judge the target as this one: with the list of known failures of kafka:VERSION, kfake, "
+    "tansu, seaweedfs, rivine, nafka or mock, and with the revision of that Kafka.  For all but "
+    "kafka the version, as in tansu:0.6.0, may be left out [default: the newest in the list].",
 )
 @written_list_option
 @older_option
@@ -99,7 +99,10 @@ _EVERY_S = 30.0
 @jobs_option
 @target_options
 @json_option
-@report_option("Write certificate.json, junit.xml, index.html and the traces there.")
+@report_option(
+    "Write certificate.json, junit.xml, index.html, a trace of each case that did not pass, and "
+    "the target's logs there."
+)
 def certify_command(
     *,
     target: str,
@@ -121,16 +124,37 @@ def certify_command(
 ) -> int:
     """Run the test cases against a target.
 
-    Every answer is held to the decision table.
-
-    The suite `catalogue` has at least one case for each rule, written by hand.  The suite `cover`
-    takes every transition of small groups.  The suite `pairs` takes every two rules that can follow
-    each other.
+    A model of the protocol judges every answer.  A violation is certain: the protocol permits these
+    answers in no way.
 
     TARGET is mock, model[:REVISION], mutant:NAME, kafka:VERSION[+old|+new][*NODES],
     kfake, tansu, seaweedfs, rivine, nafka,
     tcp://HOST:PORT or exec:COMMAND.
-    """
+
+    \b
+    Suites:
+      catalogue  at least one case, written by hand, for each rule that a
+                 client can reach
+      cover      every transition of small groups that clients can force
+      pairs      every two rules that can apply one after the other, in far
+                 fewer steps
+
+    `cover` and `pairs` are generated from the revision, for one to three clients; each case starts
+    without a group.  Transitions that need a choice of the coordinator, such as the leader, are
+    left out; the first line has their number, and the smallest possible number of steps.
+    The ids of these cases are digests of their steps.  Their cases are unsupported unless the
+    target has the API versions of the revision and can set group.initial.rebalance.delay.ms to 0.
+
+    Before the cases, fencepost tries each API version that the target advertises.  It leaves out a
+    version that does not work, and reports it as advertised but broken.
+
+    stderr shows a progress bar; where it is no terminal, a line every 30 seconds; with --json
+    nothing.
+
+    In junit.xml a suite is an API and a level, and a test is a case.  Known failures, and failures
+    below --level, are skipped tests with their reason.  So there is a failure or an error exactly
+    if a case makes the exit code 1 or 2.
+    """  # noqa: D301  (click reads the mark)
     before = None if old is None else read_certificate_file(old)
     kept = kept_entries(lists, written)
     listed_as = None if known_as is None else find_known_as(known_as)
@@ -343,8 +367,9 @@ def replay_command(
 ) -> int:
     """Judge a trace again, or run its plan again.
 
-    With a TARGET, the plan of the trace is run against it.  Without one, the recorded history is
-    judged again by the revision that the file names.
+    FILE is a trace file or an ITF file.  With a TARGET, run the plan of the trace there, with times
+    that fit its clock and settings.  Without one, judge the recorded answers again by the revision
+    that the file names.
     """
     from fencepost.conformance.run.replay import rejudge, replay_trace  # noqa: PLC0415  (replay alone)
     from fencepost.traces.forms.formats import read_trace  # noqa: PLC0415

@@ -64,27 +64,27 @@ _REQUESTS = 5_000
 @click.option(
     "--suite",
     type=click.Choice(NAMES),
-    help="Only this suite [default: catalogue, then cover, then generated plans].",
+    help="Run only this suite [default: catalogue, then cover, then generated plans].",
 )
 @click.option(
-    "--case", "cases", multiple=True, metavar="GLOB", help="Only these cases (may be repeated)."
+    "--case", "cases", multiple=True, metavar="GLOB", help="Run only these cases (may be repeated)."
 )
 @click.option(
     "--requests",
     type=Whole(1),
-    help=f"How many requests to send to each [default: {_REQUESTS}, unless --minutes is given].",
+    help=f"Requests to send to each target [default: {_REQUESTS}, unless --minutes is given].",
 )
 @click.option(
     "--minutes",
     type=MINUTES,
-    help="How long to search.  Shrinking comes after that.",
+    help="Minutes to search, before shrinking.",
 )
 @click.option(
     "--kinds",
     type=Whole(1),
     default=KINDS,
     show_default=True,
-    help="Stop after so many kinds of difference; each is shrunk.",
+    help="Stop after this number of kinds of difference.",
 )
 @click.option(
     "--seed", type=SEED, default=0, show_default=True, help="The seed of the generated plans."
@@ -92,7 +92,7 @@ _REQUESTS = 5_000
 @jobs_option
 @target_options
 @json_option
-@report_option("Write compare.json and two traces for each difference there.")
+@report_option("Write compare.json and two traces of each difference there.")
 def compare_command(
     *,
     first: str,
@@ -111,9 +111,18 @@ def compare_command(
 ) -> int:
     """Find where two targets differ.
 
-    It is the shortest plan on which they do.  The plans use only what both targets support, and one
-    revision judges both.  Where the protocol leaves the choice to the coordinator, there is no
-    difference.  A difference counts if it can be reproduced each time.  It is then shrunk.
+    fencepost sends the same plans to both, and prints the shortest plan on which they answer
+    differently.  Plans use only what both targets support.  One revision judges both.  Members are
+    compared by name, generations by their order.
+
+    Two answers that the protocol permits are no difference: who leads, for example.  If both
+    targets made the same mistake before, only errors and missing answers are compared.  A
+    difference counts if it occurs in three more runs.  fencepost shrinks it on both targets, on a
+    real clock for a minute at most.  Differences with one known cause, or with one fingerprint
+    where no cause is known, are one kind.
+
+    The search ends after the stage (catalogue, cover, generated plans) that has a difference, or,
+    on a real clock, a minute after the first difference, unless --minutes or --case is given.
     """
     judge = find_revision(revision or revision_for_both(first, other))
     if requests is None and minutes is None:

@@ -44,12 +44,46 @@ _output = output_option("The file to write [default: stdout].")
 def convert_command(file: Path, *, form: str, output: Path | None) -> None:
     """Write a trace in another format.
 
-    FILE is a trace file, or an ITF file (of Apalache or Quint).
+    FILE is a trace file, or an ITF file.
 
-    itf: with the model's state at each step, and convertible back; mermaid: a sequence diagram;
-    pytest: a test that needs no fencepost; adapter: the lines to send to a program on stdio; csv: a
-    row for each step; trace: a trace file.
-    """
+    \b
+    Formats:
+      mermaid  a sequence diagram, which GitHub draws in Markdown
+      pytest   a test for the broker's own tests; it needs kafka-python 3
+      itf      states for the tools of TLA+, Apalache and Quint
+      adapter  the commands and replies of adapter protocol 1
+      csv      a spreadsheet: a row for each step
+      trace    a trace file, from ITF
+
+    In a diagram the numbers are those of the steps.  Notes say which requests wait, who was fenced,
+    how much time passed, and the group's state in the model.
+
+    The pytest test runs on the broker in BROKER=HOST:PORT, else pytest skips it.  Its first lines
+    name the settings that the broker needs.  It sends the recorded requests at the recorded times,
+    and expects the recorded answers, up to the wrong one, in whose place it expects a right one.
+    So it can miss a fault in the time of an answer or in its list of protocols.  BROKER_RESTART is
+    a command that restarts the broker and waits for it, for traces with a failover; BROKER_MOVE
+    moves the coordinator to another broker.  A trace with a TxnOffsetCommit has no such test.
+
+    In ITF, state 0 is before the first step.  The variables are `mbt::actionTaken` (the API of a
+    request, else the kind of step; `init` in state 0), `mbt::nondetPicks` (member, connection and
+    request), `at_ms` (the latest time), `groups` (of the model), `explanations` and `explained`
+    (the number of model states that explain the steps so far; true if there is one) and `step` (as
+    in the trace file).  After a violation `groups` stays as it was.  Whole numbers are #bigint, the
+    static map and the members #map, pending ids and timers #set, times #tup; the variant Null
+    stands for null.  A run that never ends has `loop`, and `canonical`: the groups without the
+    parts that differ in each round.  `#meta.fencepost` has the rest of the trace file, so that ITF
+    converts back without loss.
+
+    fencepost reads ITF files of other tools if each state but the first has a `step`, or if
+    `mbt::actionTaken` names an act of `explore` (join, sync, heartbeat, leave, restart, tick ...)
+    and `mbt::nondetPicks` its `client`, from 1.  The model then performs these acts.  State 0 may
+    have the numbers of `clients`, of `instances` that they share, and of `dynamic` clients.
+
+    In csv, `at_ms` and `by_ms` are the earliest and the latest time; `dropped` lists requests whose
+    connection was closed; `wrong` is yes at the wrong answer; from `state` on, columns have the
+    group of the model after the step.
+    """  # noqa: D301  (click reads the mark)
     _write(TRACE_FORMATS[form](read_trace(file)), output)
 
 
@@ -62,7 +96,7 @@ def convert_command(file: Path, *, form: str, output: Path | None) -> None:
     default=SECONDS,
     show_default=True,
     metavar="SECONDS",
-    help="How long to shrink and confirm, on a real clock.",
+    help="Seconds to shrink and confirm the trace on a real clock.",
 )
 @target_options
 @_output
@@ -71,9 +105,12 @@ def shrink_command(
 ) -> None:
     """Make a trace as small as can be.
 
-    It still fails on TARGET as the trace in FILE does.  With `property:ID` as TARGET it breaks that
-    property, on the model that the trace was recorded from.  The trace must have a plan: those of
-    `certify` and `fuzz` have one.
+    fencepost removes what TARGET doesn't need to fail with the same rule, request and kind of
+    answer.  It runs the result again, and reports how often it fails.  The trace must have a plan:
+    those of `certify` and `fuzz` have one.  The trace goes to stdout or -o, a summary to stderr.
+
+    With `property:ID` as TARGET, the trace must go on to break that property.  It runs on the model
+    that it was recorded from, else on the revision that it names.
     """
     trace = read_trace(file)
     if target.startswith(_PROPERTY):

@@ -50,7 +50,7 @@ _STALE = "(the reason is that of kafka-4's rule, which does something else)"
 def cases_command(pattern: str, suite: str, of_clients: bool, as_json: bool) -> None:
     """List the test cases.
 
-    They are those of the catalogue, or of another suite.  GLOB: only the cases whose id matches.
+    With GLOB, list only the cases whose id matches.
     """
     if of_clients:
         if suite != CATALOGUE:
@@ -95,8 +95,8 @@ def _levels(revision: Revision) -> dict[str, Level]:
 def explain_command(name: str, revision: str) -> None:
     """Explain a rule, a property or a case.
 
-    Also a rule or a property of your own, with --revision FILE.py:NAME; and of certify-client an
-    obligation (CLIENT-...), a scenario or a case.
+    ID can also be an obligation (CLIENT-...), a scenario or a case of certify-client; and, with
+    --revision FILE.py:NAME, a rule or a property of your own.
     """
     chosen = find_revision(revision)
     screen = console()

@@ -76,11 +76,11 @@ _EVERY_S = 2.0
     ),
 )
 @click.argument("target", type=REVISION, metavar="TARGET")
-@click.option("--minutes", type=MINUTES, help="How long to search.")
+@click.option("--minutes", type=MINUTES, help="Minutes to search.")
 @click.option(
     "--requests",
     type=Whole(1),
-    help=f"How many requests to send [default: {_REQUESTS}, unless --minutes is given].",
+    help=f"Requests to send [default: {_REQUESTS}, unless --minutes is given].",
 )
 @click.option("--seed", type=SEED, default=0, show_default=True, help="The seed of the plans.")
 @click.option(
@@ -93,21 +93,22 @@ _EVERY_S = 2.0
     "--corpus",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Begin with the plans there, and add the plans that reach something new.",
+    help="Start with the plans in DIR, and add the plans that reach something new.",
 )
 @click.option(
     "--examine",
     type=Real(0, WEEK_S),
     metavar="SECONDS",
-    help="How long to shrink and confirm what was found, on a real clock "
-    "[default: as long as the search took, at least 300].",
+    help="Seconds to shrink and confirm failures on a real clock.  A failure that doesn't fit is "
+    "an unconfirmed finding [default: as long as the search took, at least 300].",
 )
 @click.option(
     "--before",
     type=click.Path(path_type=Path),
     metavar="REPORT",
-    help="Say what is new since an earlier run: its --report DIR or fuzz.json.  What is open still "
-    "fails the run.",
+    help="Compare with an earlier run: its --report DIR or its fuzz.json.  Each finding is then "
+    "new, open (the earlier run had it) or known (a list has it).  New and open findings decide "
+    "the exit code.",
 )
 @revision_of_target_option
 @known_failures_options
@@ -133,9 +134,24 @@ def fuzz_command(
 ) -> int:
     """Search a target for violations, with generated plans.
 
-    Plans are generated with the model, towards rules, pairs of rules and states that were not
-    reached yet.  Each is judged as `certify` does.  Findings are shrunk and confirmed.  The same
-    seed gives as many jobs the same plans.  Ctrl-C ends the search and reports what was found.
+    fencepost generates plans with the model, towards rules, pairs of rules and states of a group
+    that no plan has reached yet.  It judges each plan as `certify` does.  It shrinks each failure
+    on the target, and confirms it with three more runs, or with twelve if it does not fail each
+    time.
+
+    The same seed and number of jobs give the same plans, and on a virtual clock the same output.
+    The first Ctrl-C ends the search and prints a report; the second ends the command.
+
+    A failure is known if an entry of a list has its cause.  An entry without a cause covers all
+    failures of its kind: the same rule, the same kind of request, the same errors.  Known failures
+    don't change the exit code.
+
+    With --before, bugs that this run did not observe stay open.  fencepost drops a bug that never
+    failed each time after seven such runs.  In fuzz.json, `before` then has the number of this
+    `run`, how many bugs are `new`, `open`, `known` and `not_seen`, and all `bugs`: fingerprint
+    (`shape`; `shapes` of all runs), `cause`, `rule`, `level`, `sentence`, `status`, `sure` (each
+    time, now and then, not tried again), `seen` (failures of this run), `first_run`, `last_run` and
+    `trace`.
     """
     judge = find_revision(revision or revision_for(target))
     if requests is None and minutes is None:

@@ -60,7 +60,8 @@ def _can_be_added_to(
 @json_option
 @report_option("Keep the target's log there.")
 @output_option(
-    "Append each request that a kafka:VERSION answers to this file, for `fencepost audit`.",
+    "Append each request that a kafka:VERSION answers to this file, for `fencepost audit`.  In a "
+    "cluster each node has a file of its own, with its number: FILE-2.log.",
     "--request-log",
     "request_log",
     callback=_can_be_added_to,
@@ -75,9 +76,9 @@ def start_command(
 ) -> int:
     """Start a target and print its address.
 
-    The target runs until Ctrl-C or SIGTERM. TARGET is kafka:VERSION[+old|+new], kfake, tansu,
-    seaweedfs, rivine, nafka or
-    mock.
+    The target runs until Ctrl-C or SIGTERM.  TARGET is kafka:VERSION[+old|+new][*NODES], kfake,
+    tansu, seaweedfs, rivine, nafka or mock.  The first start of a version downloads or builds it
+    into the user's cache folder, or into the folder that the variable FENCEPOST_CACHE names.
     """
     logs = None if report is None else report.absolute()
     options = TargetOptions(
@@ -110,10 +111,11 @@ async def _stay(held: _Listening, *, as_json: bool) -> None:
 def adapter_command(name: str) -> int:
     """Run the model as a program on stdin and stdout.
 
-    It speaks adapter protocol 1.  mutant:NAME is a model that is broken on purpose.
+    It speaks adapter protocol 1 (`fencepost schema adapter-protocol`).  mutant:NAME is the model
+    with one fault.
 
-    Where the protocol leaves a choice, the first is taken: the leader by member id, the protocol by
-    name.  A new member id is the instance id (or client id) and a number.
+    Where the protocol permits several choices, the model takes the first: the leader by member id,
+    the protocol by name.  A new member id is the instance id (or client id) and a number.
     """
     coordinator = ModelCoordinator(find_model(name), own_version())
     return serve(coordinator, sys.stdin.buffer, sys.stdout.buffer)

@@ -48,9 +48,9 @@ class UnknownSchemaError(BadInputError):
 def schema_command(name: str | None, definition: str | None) -> int:
     """Print a JSON schema; without a NAME, list them.
 
-    NAME may be without its version: the newest is meant then.  DEFINITION is one entry of the
-    schema's `$defs`, such as a message of the adapter protocol; it is printed as a schema of its
-    own.
+    NAME without a version is the newest version.  With DEFINITION, one entry of the schema's
+    `$defs` is printed as a schema of its own: `adapter-protocol reset.reply` for one message,
+    `message-bodies JoinGroup.v9.response` for one body.
 
     Exit code 64: no schema or definition has this name.
     """

@@ -23,10 +23,25 @@ from fencepost.model.history.words import plural
 def site_command(*, certificates: tuple[Path, ...], report: Path) -> None:
     """Write certificates of many targets as a static site.
 
-    CERTIFICATE is a file, a folder that `certify --report` wrote, with its traces, or a folder of
-    certificates.  The site has a heat map, the history of each rule over versions, a page for any
-    two targets, and badges.  It needs no server and no scripts.
-    """
+    CERTIFICATE is a certificate.json, a folder that `certify --report` wrote, whose traces the site
+    then has, or a folder of certificates.  Certificates of `certify-client` can be among them.  Two
+    certificates of one target must be of different versions.
+
+    The site needs no server.  Scripts add only a search and a theme.
+
+    \b
+    Pages:
+      index.html    a heat map: areas of rules by targets
+      clients.html  requirements by client libraries
+      rules.html    each rule, its cases on each target, and its failures
+      history.html  in which tested version each failure came and went
+      compare.html  any two targets, case by case
+      badges/       for each target an SVG, and JSON for shields.io
+
+    A cell has the number of passes, of the cases that could be decided.  Amber: known failures, at
+    MUST.  Red: new failures.  A badge is green if the target holds and all cases ran, olive if some
+    cases did not, amber if known failures break a MUST rule, and red if a rule is violated.
+    """  # noqa: D301  (click reads the mark)
     results = write_site(certificates, report)
     click.echo(f"{plural(len(results), 'certificate')}: {counted(results)}")
     click.echo(f"Read {report / INDEX}")

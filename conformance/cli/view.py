@@ -53,7 +53,7 @@ _OF_THE_PAGE = frozenset({"files", "output", "explore", "max_states", "max_depth
     "--explore",
     type=REVISION,
     metavar="R",
-    help="In place of files: explore this revision, and write a page to step through it.",
+    help="Explore this revision in place of files, and write a page to step through it.",
 )
 @question_option
 @scope_options(Scope(clients=2, members=2))
@@ -63,7 +63,7 @@ _OF_THE_PAGE = frozenset({"files", "output", "explore", "max_states", "max_depth
     default=1_000,
     show_default=True,
     metavar="N",
-    help="The most states of an exploration; the nearest are on the page.",
+    help="The most states to explore.  The page has those nearest to the start.",
 )
 @click.pass_context
 def view_command(
@@ -79,12 +79,20 @@ def view_command(
 ) -> None:
     """Write a page of traces, certificates or a fuzz run.
 
-    The page is one file and loads nothing else. Several traces of one case
-    can be given, the minimal one first.  With a certificate.json or a fuzz.json come the traces of
-    its folder.
+    The page is one HTML file that loads nothing from elsewhere.  Its policy forbids all requests,
+    and all scripts and styles but its own.  Without scripts the verdict and all steps are there as
+    text.  The same files give the same page, byte for byte.
 
-    With --explore it is a page to step through a revision, as `step` does at the terminal.  The
-    options of `explore` say in which world.
+    FILE is a trace, a certificate.json or a fuzz.json.  Several traces can be on one page, the
+    minimal one first; several certificates, too.  With a certificate or a fuzz run, the page has
+    the traces of its folder.
+
+    Keys on the page of a trace: left and right arrow go to the previous and next step, Home and End
+    to the first and last, `d` to the wrong answer; `a` shows all fields.  A page's address names
+    the step (#step-12; in an index #trace-CASE-step-12).
+
+    With --explore, the page steps through a revision, as `step` does at the terminal.  The options
+    of `explore` choose the world.
     """
     if explore is not None:
         if files:

@@ -57,58 +57,60 @@ _GENERATION = re.compile(r"generation \d+")
 class KnownFailure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """One entry of a list.
 
-    `observed`: the signature as the certificate has it; ` #*` stands for any number of a request.
-    `versions`: comparisons such as `>=2.16,<2.17`, or `*`.  `link`: may be "".  `intermittent`: the
-    failure depends on something that no case can control (`why` says what), so a pass is not stale.
-    `anywhere`: the failure depends on when the target's timers fire, so it may be seen in any case,
-    in any generation, and is known in all.  `cause`: the known departure that explains it, in any
-    case or plan, or "".
+    A failure is known only if it is exactly as listed.  If the case passes, or fails in another
+    way, the entry is stale.
     """
 
     target: Annotated[
         str,
-        Meta(min_length=1, description="The target's name, or the part before its first colon"),
+        Meta(
+            min_length=1,
+            description="The name of the target, or its kind: the part before the first colon",
+        ),
     ]
     versions: Annotated[
         str,
         Meta(
             pattern=rf"^(\*|{_COMPARISON}(\s*,\s*{_COMPARISON})*)$",
-            description="Of the implementation: comparisons that must all hold, "
+            description="Versions of the implementation: comparisons that must all hold, "
             "such as >=2.16,<2.17; * for any",
         ),
     ]
     case: Annotated[str, Meta(min_length=1)]
-    rule: Annotated[str, Meta(min_length=1, description="The rule that is broken")]
+    rule: Annotated[str, Meta(min_length=1, description="The violated rule")]
     observed: Annotated[
         str,
         Meta(
             min_length=1,
-            description="The signature of the fault, as the certificate says it; "
-            "#* for any number of a request",
+            description="The signature of the failure, as in the certificate.  Write #* for the "
+            "number of a request if it differs from run to run, because timers decide which of "
+            "several equal requests fails: 'a Heartbeat #*: UNKNOWN_MEMBER_ID'",
         ),
     ]
-    why: Annotated[str, Meta(min_length=1)]
-    link: Annotated[str, Meta(description="Where to read more; may be empty")]
+    why: Annotated[str, Meta(min_length=1, description="The reason, in your words")]
+    link: Annotated[str, Meta(description="A page to read more, such as an issue; may be empty")]
     intermittent: Annotated[
         bool,
         Meta(
-            description="The fault depends on what no case can steer; why says what. "
-            "A pass is then not stale"
+            description="The failure does not occur in each run, because it depends on something "
+            "that no case can control.  A pass is then not stale"
         ),
     ] = False
     anywhere: Annotated[
         bool,
         Meta(
-            description="In which cases the fault shows itself depends on the target's timers: "
-            "known in all cases of the suite, by rule and by what was seen, "
-            "unless it has a known cause"
+            description="The target's timers decide in which cases the failure occurs.  The entry "
+            "then covers every case, by rule and observed answer, unless the failure has a known "
+            "cause"
         ),
     ] = False
     cause: Annotated[
         str,
         Meta(
-            description="The known departure that the fault is, by the name of its finding: what "
-            "this explains is known in any case or plan, and nothing that only looks like it",
+            description="The name of the finding that is the cause: a known fault of Kafka.  The "
+            "entry then covers every failure that the cause explains, in any case or plan, and "
+            "no other that looks like it.  Without a cause, fuzz takes failures of the same rule, "
+            "request and errors as known",
             extra_json_schema={"enum": sorted(DEPARTURES)},
         ),
     ] = ""

@@ -24,7 +24,14 @@ from fencepost.properties.oracle.verdict import Verdict, Violation
 
 
 class Outcome(Enum):
-    """The outcome of a case."""
+    """The outcome of a case.
+
+    pass: The protocol permits these answers, and every way to explain them uses the rules that the
+    case tests.  fail: The protocol permits these answers in no way.  known-failure: The case failed
+    exactly as a list of known failures says.  stale-known-failure: The case is on a list, but it
+    passed or failed in another way.  unknown: Neither could be shown.  unsupported: The target
+    lacks a version, a setting or a feature that the case needs.  skipped: --skip left it out.
+    """
 
     PASS = "pass"  # noqa: S105  (a word, no secret)
     FAIL = "fail"

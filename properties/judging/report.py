@@ -29,7 +29,12 @@ from fencepost.properties.judging.outcome import (
 
 
 class Overall(Enum):
-    """The verdict of a report."""
+    """The verdict of a report.
+
+    holds: Every case that decides passed, or failed exactly as listed.  violated: A case that
+    decides failed, or an entry of a list is stale.  unknown: Nothing failed, but a case that
+    decides stayed unknown, or no case could run.
+    """
 
     HOLDS = "holds"
     VIOLATED = "violated"

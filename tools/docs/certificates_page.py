@@ -45,8 +45,8 @@ docs/certificates.md`; don't edit. -->
 What each implementation does with the catalogue, run on real brokers that `fencepost` started.
 `tox -e brokers` runs all of them again and compares case by case.  A plain number counts cases that
 pass; *known* ones fail, are listed with their reason, and still run each time; *n/a* ones need what
-the target doesn't have.  [The results site](brokers/results.md) shows the same as a heat map, by
-rule, and over versions.
+the target doesn't have.  [The results site](brokers/certify.md#publish-results-and-a-badge) shows
+the same as a heat map, by rule, and over versions.
 """
 
 

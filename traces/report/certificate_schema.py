@@ -19,7 +19,6 @@ from fencepost.traces.files.document_schema import (
     Count,
     Document,
     DocumentSchema,
-    Positive,
     Seconds,
     Text,
 )
@@ -31,16 +30,22 @@ if TYPE_CHECKING:
 FORMAT: Final = "fencepost-certificate"
 CLIENT_FORMAT: Final = "fencepost-client-certificate"
 
-_Certified = Annotated[bool, Meta(description="It holds, and nothing was left out")]
-_LeftOut = Annotated[tuple[str, ...], Meta(description="What the certificate says nothing about")]
-_Summary = Annotated[str, Meta(description="The verdict in a line")]
-_Details = Annotated[
-    tuple[str, ...], Meta(description="What belongs to the summary and is not in it, a line each")
+_Certified = Annotated[bool, Meta(description="The target holds, and every case of the suite ran")]
+_LeftOut = Annotated[
+    tuple[str, ...], Meta(description="The reasons why it is not certified, with their numbers")
 ]
-_Least = Annotated[Level, Meta(description="The least binding level that decides")]
-_Versions = Annotated[dict[str, str], Meta(description="Of everything that took part")]
-_Trace = Annotated[str | None, Meta(description="Relative to this file")]
-_RealSeconds = Annotated[float, Meta(ge=0, description="Real clocks only")]
+_Summary = Annotated[str, Meta(description="The verdict in one line")]
+_Details = Annotated[
+    tuple[str, ...], Meta(description="Lines below the verdict: other counts, and remarks")
+]
+_Least = Annotated[Level, Meta(description="The lowest level that decides the exit code")]
+_Versions = Annotated[
+    dict[str, str], Meta(description="Versions of fencepost, Python and all that took part")
+]
+_Trace = Annotated[
+    str | None, Meta(description="The file of the trace, relative to this one; null for none")
+]
+_RealSeconds = Annotated[float, Meta(ge=0, description="Only on a real clock")]
 _Range = Annotated[
     tuple[Count, ...],
     Meta(min_length=2, max_length=2, description="Lowest and highest version"),
@@ -80,13 +85,18 @@ class Counts(Document, frozen=True, kw_only=True):
 class CertificateApis(Document, frozen=True, kw_only=True):
     """The versions of APIs."""
 
-    advertised: dict[str, _Range]
-    working: dict[str, _Range]
-    advertised_but_broken: dict[str, Annotated[tuple[Count, ...], Meta(min_length=1)]]
+    advertised: Annotated[
+        dict[str, _Range], Meta(description="API → the versions that the target advertises")
+    ]
+    working: Annotated[dict[str, _Range], Meta(description="API → the versions that cases use")]
+    advertised_but_broken: Annotated[
+        dict[str, Annotated[tuple[Count, ...], Meta(min_length=1)]],
+        Meta(description="API → advertised versions that do not work; no case uses them"),
+    ]
     reasons: (
         Annotated[
             dict[str, dict[str, str]],
-            Meta(description="API → broken version → the reason, where it is known"),
+            Meta(description="API → broken version → the reason, if it is known"),
         ]
         | UnsetType
     ) = UNSET
@@ -95,18 +105,25 @@ class CertificateApis(Document, frozen=True, kw_only=True):
 class CertificateRules(Document, frozen=True, kw_only=True):
     """The rules that the cases covered."""
 
-    covered: tuple[str, ...]
-    missed: tuple[str, ...]
-    unreachable: Annotated[dict[str, str], Meta(description="With the reason")]
+    covered: Annotated[
+        tuple[str, ...], Meta(description="Rules that every explanation of a passing case used")
+    ]
+    missed: Annotated[
+        tuple[str, ...],
+        Meta(description="Rules of which the certificate says nothing: no case of theirs passed"),
+    ]
+    unreachable: Annotated[
+        dict[str, str], Meta(description="Rules that no request can reach on this target → reason")
+    ]
 
 
 class CertificateSuite(Document, frozen=True, kw_only=True):
-    """The suite that was made for this run; absent for the catalogue."""
+    """The suite, if it was generated for this run; absent for the catalogue."""
 
     name: Text
-    bound: Annotated[str, Meta(min_length=1, description="The name of the bound that was explored")]
+    bound: Annotated[str, Meta(min_length=1, description="The name of the explored bound")]
     traces: Count
-    steps: Annotated[int, Meta(ge=0, description="Of all traces together")]
+    steps: Annotated[int, Meta(ge=0, description="The steps of all traces")]
     lower_bound: Annotated[
         int, Meta(ge=0, description="No suite for the same purpose has fewer steps")
     ]
@@ -117,24 +134,32 @@ class CertificateCase(Document, frozen=True, kw_only=True):
 
     id: str
     about: str
-    level: Annotated[Level, Meta(description="At which it failed, else the case's")]
-    rules: tuple[str, ...]
+    level: Annotated[
+        Level, Meta(description="The level of the failure; without one, the level of the case")
+    ]
+    rules: Annotated[tuple[str, ...], Meta(description="The rules that the case tests")]
     outcome: Outcome
-    rule: Annotated[str | None, Meta(description="The rule that was violated")]
-    message: str
+    rule: Annotated[str | None, Meta(description="The violated rule")]
+    message: Annotated[
+        str, Meta(description="The expected and the observed answer in one sentence, or the reason")
+    ]
     expected: Annotated[
         tuple[str, ...],
         Meta(
-            description="What would have been right, in words, the nearest first; "
-            "empty where nothing was wrong"
+            description="Right answers in words, the nearest to the observed one first; "
+            "empty if nothing was wrong"
         ),
     ]
     observed: Annotated[
-        str, Meta(description="The signature of the fault, which known failures are matched by")
+        str,
+        Meta(description="The signature of the failure, as lists of known failures have it"),
     ]
     trace: _Trace
-    attempts: Positive
-    notes: tuple[str, ...]
+    attempts: Annotated[int, Meta(ge=1, description="How often the case ran")]
+    notes: Annotated[
+        tuple[str, ...],
+        Meta(description="Known failures, deviations that the case went on behind, and the like"),
+    ]
     seconds: _RealSeconds | UnsetType = UNSET
 
     @classmethod
@@ -162,11 +187,11 @@ class CertificateDocument(Document, frozen=True, kw_only=True):
 
     format: Literal["fencepost-certificate"] = FORMAT
     format_version: Literal[1] = 1
-    target: Annotated[str, Meta(min_length=1, description="As it was given on the command line")]
+    target: Annotated[str, Meta(min_length=1, description="The target, as on the command line")]
     implementation: str
-    version: Annotated[str, Meta(description="Of the implementation")]
+    version: Annotated[str, Meta(description="The version of the implementation")]
     address: str | None
-    revision: Annotated[str, Meta(min_length=1, description="Who judged")]
+    revision: Annotated[str, Meta(min_length=1, description="The revision that judged")]
     verdict: Overall
     certified: _Certified
     left_out: _LeftOut
@@ -175,9 +200,13 @@ class CertificateDocument(Document, frozen=True, kw_only=True):
     level: _Least
     seed: int
     clock: Literal["virtual", "real"]
-    lag_ms: Count
-    config: Annotated[dict[str, int | None], Meta(description="The settings in force")]
-    settings_source: Annotated[dict[str, str], Meta(description="Where each setting is known from")]
+    lag_ms: Annotated[
+        int, Meta(ge=0, description="The delay that an answer may have; 0 on a virtual clock")
+    ]
+    config: Annotated[dict[str, int | None], Meta(description="The group settings in force")]
+    settings_source: Annotated[
+        dict[str, str], Meta(description="How each setting is known: read, measured, assumed, set")
+    ]
     apis: CertificateApis
     counts: Counts
     rules: CertificateRules
@@ -189,7 +218,7 @@ class CertificateDocument(Document, frozen=True, kw_only=True):
     remarks: (
         Annotated[
             tuple[str, ...],
-            Meta(min_length=1, description="Sentences that a reader must know of the target"),
+            Meta(min_length=1, description="Sentences that a reader must know about the target"),
         ]
         | UnsetType
     ) = UNSET

@@ -83,8 +83,9 @@ settings_option = click.option(
     multiple=True,
     callback=_settings,
     metavar="KEY=VALUE",
-    help="Set group.max.size and the like for a target that does not report them; for a broker "
-    "started here: any setting.",
+    help="Set a group setting, such as group.max.size=3, that a tcp:// target does not report, or "
+    "any property of a kafka: or kfake that fencepost starts (may be repeated).  Other targets "
+    "take none.",
 )
 
 
@@ -98,7 +99,8 @@ suite_option = click.option(
 jobs_option = click.option(
     "--jobs",
     type=JOB_COUNT,
-    help="Cases to run in parallel [default: as many as the target takes; exec: 2].",
+    help="Cases to run in parallel; for exec: also the number of processes to start "
+    "[default: as many as the target takes; exec: 2].",
 )
 revision_of_target_option = click.option(
     "--revision",
@@ -115,7 +117,9 @@ def _file(name: str, help_text: str) -> Callable[[Any], Any]:
 
 _OPTIONS = (
     click.option(
-        "--remote", is_flag=True, help="Allow a broker that is not on the loopback interface."
+        "--remote",
+        is_flag=True,
+        help="Connect also to a broker on another machine, and to all brokers that it names.",
     ),
     settings_option,
     click.option(
@@ -123,8 +127,8 @@ _OPTIONS = (
         "grace_s",
         type=Real(0, WEEK_S, positive=True),
         metavar="SECONDS",
-        help="How long an exec: adapter may take for `hello`, and for each other command beside "
-        "the time that it lets pass [default: 10].",
+        help="Seconds in which an exec: adapter must reply to `hello`, and to other commands in "
+        "addition to their `ms` [default: 10].",
     ),
     click.option(
         "--security-protocol",
@@ -133,13 +137,17 @@ _OPTIONS = (
         show_default=True,
         help="The protocol of the listener of a tcp:// target.",
     ),
-    _file("--tls-ca", "Certificates to trust, as PEM [default: those of the system]."),
-    _file("--tls-cert", "The client certificate, as PEM."),
-    _file("--tls-key", f"Its key [default: in --tls-cert].  {KEY_PASSWORD} is its password."),
+    _file("--tls-ca", "Trust these authorities, a PEM file [default: those of the system]."),
+    _file("--tls-cert", "The client certificate, a PEM file."),
+    _file(
+        "--tls-key",
+        "The key of the client certificate, a PEM file [default: in --tls-cert].  If it is "
+        f"encrypted, set the variable {KEY_PASSWORD}.",
+    ),
     click.option(
         "--tls-insecure-hostname",
         is_flag=True,
-        help="Accept a certificate of another host name.",
+        help="Accept a certificate that was made for another host name.",
     ),
     click.option(
         "--sasl-mechanism",
@@ -147,7 +155,11 @@ _OPTIONS = (
         help="The SASL mechanism.",
     ),
     click.option("--sasl-username", metavar="NAME", help="The SASL user."),
-    _file("--sasl-password-file", f"File with the password [default: the variable {PASSWORD}]."),
+    _file(
+        "--sasl-password-file",
+        f"The file with the password [default: the variable {PASSWORD}].  No option takes the "
+        "password itself, and no report contains it.",
+    ),
 )
 
 
@@ -272,12 +284,13 @@ def known_failures_options(command: Command) -> Command:
         "lists",
         multiple=True,
         type=click.Path(exists=True, dir_okay=False, path_type=Path),
-        help="Use this list of known failures, too (may be repeated).",
+        help="Use this list of known failures in addition to the shipped ones (may be repeated).  "
+        "If it has no entry for the target at its version, stderr says so.",
     )
     none = click.option(
         "--no-known-failures",
         is_flag=True,
-        help="Use no list of known failures, not even the shipped one.",
+        help="Use no list of known failures, not even a shipped one.",
     )
     return beside(none(command))
 
@@ -309,18 +322,22 @@ level_option = click.option(
     type=click.Choice([level.value.lower() for level in Level]),
     default="should",
     show_default=True,
-    help="The lowest level that counts for the exit code.",
+    help="The lowest level that decides the exit code.",
 )
 older_option = click.option(
     "--diff",
     "old",
     metavar="OLD.json",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Compare with an older certificate.json; --report then has diff.html, too.",
+    help="Compare with an older certificate.json: print what was fixed, what fails only now, and "
+    "what changed in another way.  --report then also writes diff.html.  The exit code stays that "
+    "of the verdict.",
 )
 written_list_option = output_option(
-    "Write a list of all failures: what the given lists and FILE say is kept, apart from what "
-    "is out of date; what no list has yet is added.",
+    "Write a list of known failures: add each failure that no list has, with its sentence as the "
+    "reason.  Entries of FILE and of the given lists keep their reasons.  Drop entries of cases "
+    "that pass now; keep those of cases that did not run.  For exec: and tcp:, a new entry is for "
+    "the tested version and later ones; or for any, if the version does not begin with a number.",
     "--write-known-failures",
     "written",
 )

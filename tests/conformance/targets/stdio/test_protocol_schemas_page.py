@@ -1,10 +1,11 @@
-"""The page of adapters says what the schemas say: every message, every field, and one exchange."""
+"""The page of adapters has every message, body and error code; the schemas describe the fields."""
 
 from __future__ import annotations
 
 import re
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from support.exchange import departures, exchange
@@ -34,44 +35,48 @@ def section(heading: str) -> str:
     return re.split(rf"\n#{{1,{len(level)}}} ", rest)[0]
 
 
-def first_cells(text: str) -> list[tuple[str, str]]:
-    """The first two cells of the rows of the tables in a text, without what marks them as code."""
-    rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \|", text, re.MULTILINE)
-    return [(one.replace("`", "").strip(), other.replace("`", "").strip()) for one, other in rows]
+def resolved(schema: dict[str, Any]) -> dict[str, Any]:
+    """A schema, with what it refers to below its own keys."""
+    if "$ref" not in schema:
+        return schema
+    return resolved(envelope_schema()["$defs"][schema["$ref"].rpartition("/")[2]]) | schema
 
 
-def fields(definition: str) -> set[str]:
-    schema = envelope_schema()["$defs"][definition]
-    while "$ref" in schema:
-        schema = envelope_schema()["$defs"][schema["$ref"].rpartition("/")[2]]
-    return set(schema["properties"])
+def undescribed(definition: str) -> list[str]:
+    """The fields of a message that the schema doesn't describe."""
+    fields = resolved(envelope_schema()["$defs"][definition])["properties"]
+    return [name for name, schema in fields.items() if not resolved(schema).get("description", "")]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_field_of_a_command_and_its_reply_is_explained(command: str) -> None:
-    rows = first_cells(section(f"### `{command}`"))
+def test_the_page_has_every_command_and_the_schema_describes_its_fields(command: str) -> None:
+    assert f"\n| `{command}` |" in section("## The commands")
+    assert undescribed(f"{command}.command") == ["cmd"]
+    assert resolved(envelope_schema()["$defs"][f"{command}.command"])["description"]
+    assert undescribed(f"{command}.done") == []
 
-    for direction, definition in (("command", "command"), ("reply", "done")):
-        explained = {field for way, field in rows if way == direction}
-        assert explained == fields(f"{command}.{definition}") - {"cmd"}, direction
 
-
-def test_every_field_of_an_answer_is_explained() -> None:
+def test_the_schema_describes_every_field_of_an_answer() -> None:
     answer = envelope_schema()["$defs"]["answers"]["items"]["properties"]
 
-    assert {field for field, _ in first_cells(section("### Answers"))} - {"field"} == set(answer)
+    assert {name for name, schema in answer.items() if "description" not in schema} == set()
 
 
-def test_every_feature_and_setting_is_explained() -> None:
+def test_the_page_has_every_feature_and_setting() -> None:
     features = envelope_schema()["$defs"]["hello.done"]["properties"]["features"]["items"]["enum"]
 
-    assert {name for name, _ in first_cells(section("### Features"))} - {"feature"} == set(features)
-    settings = dict(first_cells(section("### Settings")))
-    del settings["key"]
-    assert settings == {
+    assert [name for name in features if f"`{name}`" not in section("## The commands")] == []
+    defaults = {
         key: str(value) if value is not None else "never" if "interval" in key else "no limit"
         for key, value in CONFIG_DEFAULTS.items()
     }
+    shown = re.findall(r"^([a-z.]+\.[a-z.]+) +(.+)$", section("### Settings"), re.MULTILINE)
+    assert dict(shown) == defaults
+    described = envelope_schema()["$defs"]["settings"]["properties"]
+    assert {
+        key: re.search(r"Default: (\S+)$", schema["description"])[1]  # type: ignore[index]
+        for key, schema in described.items()
+    } == {key: "null" if value is None else str(value) for key, value in CONFIG_DEFAULTS.items()}
 
 
 def shape(cls: type[Message], indent: str = "  ") -> Iterator[str]:
@@ -102,11 +107,11 @@ def test_every_field_of_every_body_is_shown(name: str) -> None:
         lines += [f"{name} {direction}, versions {api.lowest} to {api.highest}", *shape(cls)]
     shown = "```text\n" + "\n".join(lines) + "\n```"
 
-    assert shown in section("## Bodies"), f"show it as\n{shown}"
+    assert shown in section("## Fields of the bodies"), f"show it as\n{shown}"
 
 
 def test_the_numbers_of_errors_are_right() -> None:
-    cells = re.findall(r"(-?\d+) \| ([A-Z_]+) \|", section("## Bodies"))
+    cells = re.findall(r"^ *(-?\d+)  ([A-Z_]+)$", section("## Error codes"), re.MULTILINE)
 
     assert {Error[name]: int(number) for number, name in cells} == {
         error: error.value for error in Error if isinstance(error.value, int)
