@@ -137,7 +137,12 @@ def fuzz_command(
     fencepost generates plans with the model, towards rules, pairs of rules and states of a group
     that no plan has reached yet.  It judges each plan as `certify` does.  It shrinks each failure
     on the target, and confirms it with three more runs, or with twelve if it does not fail each
-    time.
+    time.  A minimal plan needs each of its steps; a finding whose shrinking ended early is `not
+    minimal`.
+
+    For a Kafka, fencepost also starts brokers with other group settings, and two for failovers.  It
+    restarts a target that crashes, and runs the plans of that time alone; after many crashes the
+    search ends with exit code 1.
 
     The same seed and number of jobs give the same plans, and on a virtual clock the same output.
     The first Ctrl-C ends the search and prints a report; the second ends the command.
