@@ -206,8 +206,8 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-BYTES-SUBSCRIPTION",
         Level.MUST,
-        "The subscription in JoinGroup has all fields of the version that it names: else a leader "
-        "of another library can't read it, and the whole group gets nothing.",
+        "A member sends a subscription with all fields of the version that it names, so that "
+        "leaders of other libraries can read it.",
         "KIP-429, Consumer Protocol; Kafka's ConsumerProtocolSubscription, versions 0 to 3",
         provoked="a member joins with each assignor that the library has",
         judged="the metadata of each protocol in each JoinGroup, field by field",
@@ -218,8 +218,8 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-BYTES-ASSIGNMENT",
         Level.MUST,
-        "An assignment in SyncGroup has all fields of the version that it names: else a member of "
-        "another library can't read it, and reads nothing.",
+        "A leader sends assignments with all fields of the version that they name, so that "
+        "members of other libraries can read them.",
         "KIP-429, Consumer Protocol; Kafka's ConsumerProtocolAssignment, versions 0 to 3",
         provoked="a leader assigns with each assignor that the library has",
         judged="each assignment in each SyncGroup, field by field",
@@ -229,8 +229,8 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-BYTES-READS-MEMBERS",
         Level.SHOULD,
-        "A leader assigns to members of other clients, also where their subscriptions have an "
-        "older version, a later one, or bytes after the fields that it knows.",
+        "A leader assigns to members of other clients whose subscriptions have an older "
+        "version, a later one, or extra bytes.",
         "Kafka's ConsumerProtocol, which takes the fields that it knows of a later version",
         provoked="another client joins the group that the member leads",
         judged="that a SyncGroup comes, and gives that client partitions",
@@ -241,8 +241,8 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-BYTES-READS-ASSIGNMENT",
         Level.SHOULD,
-        "A member reads what a leader of another client assigned to it, also where the assignment "
-        "has an older version, a later one, or bytes after the fields that it knows.",
+        "A member reads assignments of leaders of other clients that have an older version, a "
+        "later one, or extra bytes.",
         "Kafka's ConsumerProtocol, which takes the fields that it knows of a later version",
         provoked="the member joins the group that another client leads",
         judged="that records of these partitions reach its user",

@@ -365,8 +365,8 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-COMMIT-OF-MEMBER",
         Level.MUST,
-        "A consumer that is no member commits nothing: each OffsetCommit has the member id and "
-        "the generation that the coordinator gave it.",
+        "A consumer commits only as a member: each OffsetCommit has the member id and the "
+        "generation that the coordinator gave it.",
         _KIP_447,
         provoked="the user unsubscribes and subscribes again, or an administrator removes the "
         "member, while records are read and committed",
@@ -381,8 +381,8 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-COMMIT-LATE",
         Level.MUST,
-        "The refusal of a commit whose generation the member's own JoinGroup has ended costs "
-        "nothing: no partition is lost, and its member id stays.",
+        "A member whose commit is refused because its own JoinGroup ended the generation keeps "
+        "its partitions and its member id.",
         "KIP-429; Kafka's own client, which compares the generation first",
         provoked="a commit is sent while a JoinGroup waits for its answer, so it comes too late",
         judged="no loss and no JoinGroup without a member id follows the answer",
@@ -393,7 +393,7 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-COMMIT-REFUSED",
         Level.MUST,
-        "A user's commit that was refused, and not done again, is no success.",
+        "A client reports a refused commit as an error, unless a retry succeeded.",
         "KIP-62, CommitFailedException",
         provoked="an OffsetCommit that the user asked for is answered with an error",
         judged="what the call returns, or the user is told within a second, and if a later "
@@ -404,7 +404,7 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-COMMIT-RETRIED",
         Level.SHOULD,
-        "A user's commit that meets an error which passes is made again until it is done.",
+        "A client retries a commit after a temporary error until it succeeds.",
         f"{_OWN_CLIENT}, whose commitSync repeats what can be tried again",
         provoked="an OffsetCommit is answered COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR or "
         "COORDINATOR_NOT_AVAILABLE for a moment",
@@ -416,8 +416,8 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-COMMIT-COMES-BACK",
         Level.SHOULD,
-        "UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION or REBALANCE_IN_PROGRESS in OffsetCommit makes a "
-        "member join again at once, and not only at its next heartbeat.",
+        "After UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION or REBALANCE_IN_PROGRESS in OffsetCommit a "
+        "member rejoins at once, before its next heartbeat.",
         f"{_OWN_CLIENT}, which asks for a rejoin when such an answer comes",
         provoked="a commit of a member with a long heartbeat interval is answered so",
         judged="how soon its JoinGroup comes, and the instance id in it",
@@ -428,8 +428,8 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-COMMIT-ON-REVOKE",
         Level.SHOULD,
-        "A commit in the callback that takes partitions away may be refused: the member joins all "
-        "the same, and gets partitions.",
+        "A member whose commit in the revocation callback is refused still joins, and gets "
+        "partitions.",
         f"{_OWN_CLIENT}, whose documentation recommends such commits",
         provoked="such a commit is answered ILLEGAL_GENERATION or REBALANCE_IN_PROGRESS while "
         "another member joins",
@@ -452,7 +452,7 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-SUBSCRIBE-NOT-FENCED",
         Level.MUST,
-        "A static member whose user unsubscribes and subscribes again isn't fenced by itself.",
+        "A static member whose user unsubscribes and subscribes again doesn't fence itself.",
         "KIP-345, Join Group Logic Change: only a taken place is told",
         provoked="the user of a static member unsubscribes and subscribes again",
         judged="no error FENCED_INSTANCE_ID reaches the user",
@@ -464,8 +464,8 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-SUBSCRIBE-GROWS",
         Level.SHOULD,
-        "When a topic gets more partitions, the group has them once the metadata were asked for "
-        "again.",
+        "After a topic got more partitions, the group reads them once it has refreshed its "
+        "metadata.",
         f"{_OWN_CLIENT}, metadata.max.age.ms",
         provoked="a topic gets more partitions, and metadata are asked for each second",
         judged="the partitions that users have at the end",
@@ -476,8 +476,8 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-SUBSCRIBE-IDLE",
         Level.SHOULD,
-        "A member without partitions stays a member: it sends heartbeats, joins when it is asked "
-        "to, and takes over what others leave.",
+        "A member without partitions stays a member: it sends heartbeats, joins rebalances, and "
+        "takes over partitions.",
         f"{_OWN_CLIENT}, more consumers than partitions",
         provoked="there are more members than partitions, and the one that has them closes",
         judged="its heartbeats and joins, errors that its user gets, and its partitions at the end",

@@ -447,7 +447,7 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-IDENTITY-AS-SET",
         Level.MUST,
-        "The instance id that the user set is in every JoinGroup of the member, as it was set.",
+        "A static member puts the instance id that its user set, unchanged, into each JoinGroup.",
         _OF_INSTANCE_ID,
         provoked="a static member joins",
         judged="the instance id in each JoinGroup whose version has room for one",
@@ -457,8 +457,8 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-IDENTITY-EVERY-REQUEST",
         Level.MUST,
-        "The instance id is in every SyncGroup, Heartbeat and OffsetCommit, too: else they can't "
-        "be fenced.",
+        "A static member puts its instance id into each SyncGroup, Heartbeat and OffsetCommit, "
+        "so that it can be fenced.",
         _OF_REQUESTS,
         provoked="a static member joins, heartbeats and commits",
         judged="the instance id in each request whose version has room for one",
@@ -468,8 +468,8 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-IDENTITY-VERSIONS",
         Level.MUST,
-        "A static member uses versions that carry its instance id for all of JoinGroup, SyncGroup, "
-        "Heartbeat and OffsetCommit, if the broker knows them; else fencing can't reach it.",
+        "A static member uses versions of JoinGroup, SyncGroup, Heartbeat and OffsetCommit that "
+        "carry its instance id, if the broker has them.",
         _OF_REQUESTS,
         provoked="a static member joins, heartbeats and commits at a broker that knows them all",
         judged="no request is of a version below JoinGroup 5, SyncGroup 3, Heartbeat 3, "
@@ -481,7 +481,7 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-IDENTITY-NEWEST",
         Level.SHOULD,
-        "The version of each API is the newest that both sides know.",
+        "A client uses the newest version of each API that it and the broker have.",
         "KIP-35, ApiVersions",
         provoked="the broker comes back with lower versions",
         judged="each version is the one that was used before, or the broker's newest if that is "
@@ -492,8 +492,8 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-IDENTITY-DYNAMIC",
         Level.MUST,
-        "Without an instance id from its user a consumer is a dynamic member: no request carries "
-        "one, not even an empty one.",
+        "A consumer without an instance id is a dynamic member: no request carries an instance "
+        "id, not even an empty one.",
         _OF_INSTANCE_ID,
         provoked="a dynamic member joins, heartbeats and commits",
         judged="the instance id of each request is null",
@@ -504,8 +504,8 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-JOIN-EMPTY-FIRST",
         Level.MUST,
-        "A consumer that was just started joins with an empty member id: so the coordinator knows "
-        "a restart from a zombie.",
+        "A new consumer joins with an empty member id, so that the coordinator can tell a "
+        "restart from a zombie.",
         JOIN_LOGIC,
         provoked="a member is started",
         judged="the member id of its first JoinGroup",
@@ -515,7 +515,7 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-JOIN-ID-REQUIRED",
         Level.SHOULD,
-        "MEMBER_ID_REQUIRED is followed by a JoinGroup with the member id of that answer.",
+        "After MEMBER_ID_REQUIRED a client joins with the member id of that answer.",
         "KIP-394",
         provoked="a dynamic member is started",
         judged="the member id of the JoinGroup after such an answer",
@@ -526,8 +526,8 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-JOIN-LOST-ANSWER",
         Level.MUST,
-        "A member whose JoinGroup was answered to nobody comes back as itself, a static one with "
-        "its instance id, and gets its partitions.",
+        "A member that lost the answer to its JoinGroup rejoins, a static one with its instance "
+        "id, and gets its partitions.",
         JOIN_LOGIC,
         provoked="the answer to a JoinGroup is lost with its connection",
         judged="the instance id of the next JoinGroup, and that the user has partitions at the end",
@@ -540,8 +540,8 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-JOIN-CUT",
         Level.MUST,
-        "A member whose connection is lost while its JoinGroup is parked comes back as itself, a "
-        "static one with its instance id, and gets its partitions.",
+        "A member that lost its connection while its JoinGroup was parked rejoins, a static one "
+        "with its instance id, and gets its partitions.",
         JOIN_LOGIC,
         provoked="the connection is cut while a JoinGroup is parked",
         judged="the instance id of the next JoinGroup, and that the user has partitions at the end",
@@ -554,7 +554,7 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-JOIN-UNKNOWN-MEMBER",
         Level.MUST,
-        "After UNKNOWN_MEMBER_ID a member joins again, a static one with its instance id, and gets "
+        "After UNKNOWN_MEMBER_ID a member rejoins, a static one with its instance id, and gets "
         "its partitions.",
         "KIP-345, Join and Leave Group Logic Change",
         provoked="a heartbeat, a SyncGroup and a JoinGroup are answered UNKNOWN_MEMBER_ID",
@@ -566,7 +566,7 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-JOIN-UNKNOWN-EMPTY",
         Level.SHOULD,
-        "After UNKNOWN_MEMBER_ID the next JoinGroup has an empty member id: the old one is gone.",
+        "After UNKNOWN_MEMBER_ID a member joins with an empty member id.",
         "KIP-345, Join and Leave Group Logic Change",
         provoked="a heartbeat, a SyncGroup and a JoinGroup are answered UNKNOWN_MEMBER_ID",
         judged="the member id of the next JoinGroup",
@@ -577,8 +577,8 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-JOIN-ILLEGAL-GENERATION",
         Level.SHOULD,
-        "After ILLEGAL_GENERATION a member joins again, a static one with its instance id, and "
-        "gets its partitions.",
+        "After ILLEGAL_GENERATION a member rejoins, a static one with its instance id, and gets "
+        "its partitions.",
         "Kafka's protocol guide",
         provoked="a heartbeat and a SyncGroup are answered ILLEGAL_GENERATION",
         judged="the instance id of the next JoinGroup, and that the user has partitions at the end",
@@ -589,7 +589,7 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-JOIN-REBALANCE",
         Level.SHOULD,
-        "After REBALANCE_IN_PROGRESS a member joins again as who it is, with its member id.",
+        "After REBALANCE_IN_PROGRESS a member rejoins with its member id and its instance id.",
         "Kafka's protocol guide",
         provoked="a heartbeat and a SyncGroup are answered REBALANCE_IN_PROGRESS",
         judged="member id and instance id of the next JoinGroup",
@@ -605,8 +605,8 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-JOIN-COORDINATOR",
         Level.SHOULD,
-        "After NOT_COORDINATOR or COORDINATOR_NOT_AVAILABLE a member looks for the coordinator and "
-        "goes on as who it is.",
+        "After NOT_COORDINATOR or COORDINATOR_NOT_AVAILABLE a member looks up the coordinator, "
+        "and keeps its ids.",
         _OF_ERRORS,
         provoked="the coordinator moves to another node; then none is available for a while",
         judged="a FindCoordinator follows, and the next group requests have the member id and the "
@@ -618,7 +618,7 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-JOIN-LOADING",
         Level.SHOULD,
-        "While the coordinator loads, a member asks again, and stays who it is.",
+        "While the coordinator loads, a member retries, and keeps its ids.",
         _OF_ERRORS,
         provoked="the coordinator answers COORDINATOR_LOAD_IN_PROGRESS for a while",
         judged="the next requests that are answered without error have the member id of before",
@@ -627,7 +627,7 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-JOIN-BACKOFF",
         Level.SHOULD,
-        "What is refused is asked again with a pause, not in a hot loop.",
+        "A client waits before it retries a refused request.",
         "KIP-580, backoff",
         provoked="errors that can be tried again are answered for two seconds, to each request of "
         "a member, and to those for positions and records",
@@ -638,7 +638,7 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-JOIN-SILENT",
         Level.SHOULD,
-        "An error that the client can recover from is no fatal one for its user, and ends nothing.",
+        "A client reports no error as fatal from which it can recover, and goes on.",
         "KIP-345, Join Group Logic Change: only a taken place is told",
         provoked="errors that can be tried again are answered for a while, or an answer is lost",
         judged="the user is told of no fatal error, and the consumer doesn't end",
@@ -648,8 +648,8 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-OLD-BROKER-NOT-TWICE",
         Level.SHOULD,
-        "At a broker without JoinGroup 5 two processes with one instance id never both work in "
-        "silence: they are refused, or join as dynamic members and their users are told.",
+        "At a broker without JoinGroup 5, two processes with one instance id never both read "
+        "without an error: they are refused, or their users are told that they are dynamic.",
         "Kafka's own client, which joins nothing there; KIP-345 is silent",
         provoked="two processes with one instance id start at a broker of Kafka 2.2",
         judged="of the users that have partitions there, all but one were told something",
@@ -665,7 +665,7 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-OLD-BROKER-TOLD",
         Level.SHOULD,
-        "The user of a static member is told clearly that the broker has no static members.",
+        "A static member reports a clear error if the broker has no static members.",
         "Kafka's own client, which raises UnsupportedVersionException; KIP-345 is silent",
         provoked="a static member starts at a broker of Kafka 2.2",
         judged="an error that is raised, returned or handed to a callback",
@@ -679,8 +679,8 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-OLD-BROKER-RESTARTED",
         Level.SHOULD,
-        "When a broker comes back as an older release, the member asks for its versions again, and "
-        "uses none that it doesn't know.",
+        "After a broker restarted as an older release, a client asks for its versions again, "
+        "and uses only those.",
         "KIP-35, ApiVersions after each connection",
         provoked="the broker is restarted as Kafka 2.3 while a member runs",
         judged="no request has a version above the broker's after the new connection's ApiVersions",

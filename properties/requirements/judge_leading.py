@@ -323,7 +323,7 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-LEADER-MEMBERS",
         Level.SHOULD,
-        "The assignment names all members of the answer to the JoinGroup, and nobody else.",
+        "A leader assigns to all members of its JoinGroup answer, and to no others.",
         "Kafka's protocol guide, SyncGroup",
         provoked="three members join, one of them restarted with a new member id",
         judged="the member ids in the leader's SyncGroup",
@@ -333,7 +333,7 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-LEADER-ONCE",
         Level.MUST,
-        "No partition is assigned to two members.",
+        "A leader assigns no partition to two members.",
         "KIP-345, Background of Consumer Rebalance",
         provoked="members join and go, with each assignor that the library has",
         judged="the partitions in the leader's SyncGroup",
@@ -343,8 +343,8 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-LEADER-WHOLE",
         Level.SHOULD,
-        "Every partition of the topics is assigned; with a cooperative assignor, those that move "
-        "may wait for the next generation.",
+        "A leader assigns each partition of the topics; with a cooperative assignor a partition "
+        "that moves may wait for the next generation.",
         "KIP-345, Background of Consumer Rebalance",
         provoked="members join and go, with each assignor that the library has",
         judged="the partitions in the leader's SyncGroup",
@@ -355,8 +355,8 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-LEADER-INSTANCES",
         Level.SHOULD,
-        "Members are told apart by their instance ids: after a restart, a later rebalance gives "
-        "each instance the partitions that it had.",
+        "A leader identifies static members by instance id: a rebalance after a restart gives "
+        "each instance its old partitions.",
         "KIP-345, Client Behavior Changes, the example of A, B and C",
         provoked="a member restarts, and then the group is made to rebalance",
         judged="the partitions of each instance before and after",
@@ -368,8 +368,8 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-LEADER-COOPERATIVE",
         Level.MUST,
-        "With a cooperative assignor a partition is given to another member only when the one that "
-        "had it has revoked it, and joined again.",
+        "A leader with a cooperative assignor moves a partition only after its old member has "
+        "revoked it and rejoined.",
         "KIP-429",
         provoked="a member joins a group that is stable",
         judged="who claims a partition in the JoinGroup requests, whom the leader gives it, "
@@ -380,9 +380,8 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-LEADER-MISSED-GENERATION",
         Level.MUST,
-        "What a cooperative member still has after it missed a generation is given to nobody else "
-        "before it has revoked it: the claim of an older generation counts, unless a newer one "
-        "is against it.",
+        "A leader gives no partition to another member while a cooperative member that missed a "
+        "generation still has it, unless a newer claim exists.",
         "KIP-429; KIP-792, generations of claims; KAFKA-14639",
         provoked="a new member joins before a member's SyncGroup is handled, so that is answered "
         "REBALANCE_IN_PROGRESS",

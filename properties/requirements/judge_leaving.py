@@ -484,8 +484,8 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-CLOSE-REVOKED",
         Level.SHOULD,
-        "A static member that has to give partitions back in a cooperative rebalance, and closes "
-        "before it joined again, leaves: else its return is no rebalance, and nobody reads them.",
+        "A static member that revoked partitions in a cooperative rebalance, and closes before "
+        "it rejoins, leaves, so that another member gets them.",
         "KIP-429, the second rebalance; franz-go's documentation of InstanceID",
         provoked="a static member has to revoke partitions for another one, closes before its next "
         "JoinGroup is handled, and is started again",
@@ -503,7 +503,8 @@ REQUIREMENTS = (
         "CLIENT-CLOSE-STATIC-STAYS",
         Level.MUST,
         "A static member that closes sends no LeaveGroup: its place is kept until its session "
-        "ends.  Only one that has to give partitions back, and has not joined since, may leave.",
+        "expires.  Only a member that revoked partitions, and has not rejoined since, may "
+        "leave.",
         BEHAVIOUR,
         provoked="a static member closes in a stable group, and while no coordinator is available",
         judged="no LeaveGroup names it, by member id or by instance id",
@@ -514,7 +515,7 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-CLOSE-DYNAMIC-LEAVES",
         Level.SHOULD,
-        "A dynamic member that closes leaves, with its member id and no instance id.",
+        "A dynamic member that closes leaves, with its member id and without an instance id.",
         "KIP-345, Leave Group Logic Change, rule 2",
         provoked="a dynamic member closes in a stable group",
         judged="a LeaveGroup names its member id, and its instance id is null",
@@ -525,7 +526,7 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-CLOSE-UNSUBSCRIBED-STAYS",
         Level.SHOULD,
-        "A static member that unsubscribes sends no LeaveGroup either.",
+        "A static member that unsubscribes sends no LeaveGroup.",
         BEHAVIOUR,
         provoked="the user of a static member unsubscribes",
         judged="no LeaveGroup names it",
@@ -536,7 +537,7 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-CLOSE-IN-TIME",
         Level.SHOULD,
-        "Closing ends within the time that the user gave.",
+        "A client closes within the time that its user set.",
         "KIP-102, a close with a timeout",
         provoked="a member closes in a stable group, and while no coordinator is available",
         judged="how long the call took",
@@ -546,7 +547,7 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-CLOSE-AGAIN",
         Level.SHOULD,
-        "Closing a consumer that is closed does no harm: it returns in time, and raises nothing.",
+        "A closed consumer that is closed again returns in time, without an error.",
         "java.io.Closeable, which Kafka's own consumer is: closing again has no effect",
         provoked="a member's user closes it twice",
         judged="that the second call returns in time, without an error",
@@ -558,8 +559,7 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-CLOSE-FENCED",
         Level.MUST,
-        "A member that was fenced closes in time and sends no LeaveGroup that could remove who has "
-        "its place now.",
+        "A fenced member closes in time, and sends no LeaveGroup that could remove the new holder.",
         BEHAVIOUR,
         provoked="a member is fenced, and its user closes it",
         judged="how long the call took, and that no LeaveGroup names the instance without a member "
@@ -571,8 +571,7 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-CLOSE-REBALANCING",
         Level.SHOULD,
-        "Closing ends in time while the group rebalances, and a static member doesn't leave then "
-        "either.",
+        "A client closes in time during a rebalance, and a static member sends no LeaveGroup then.",
         "KIP-102, a close with a timeout",
         provoked="a member closes while its JoinGroup is parked",
         judged="how long the call took, and that no LeaveGroup names it",
@@ -582,7 +581,7 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-CLOSE-BROKER-GONE",
         Level.SHOULD,
-        "Closing ends in time when no broker answers.",
+        "A client closes in time when no broker answers.",
         "KIP-102, a close with a timeout",
         provoked="the broker takes connections and answers nothing, and a member closes",
         judged="how long the call took",
@@ -593,8 +592,8 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-FENCED-JOIN",
         Level.MUST,
-        "FENCED_INSTANCE_ID as the answer to a JoinGroup is fatal, and the user is told so that a "
-        "program can't miss it.",
+        "After FENCED_INSTANCE_ID in JoinGroup a client reports a fatal error that a program "
+        "can't miss.",
         JOIN_LOGIC,
         provoked="another process takes the instance id while the member has to join again",
         judged="an error with this code that is raised, returned or handed to a callback",
@@ -604,8 +603,8 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-FENCED-SYNC",
         Level.MUST,
-        "FENCED_INSTANCE_ID as the answer to a SyncGroup is fatal, and the user is told so that a "
-        "program can't miss it.",
+        "After FENCED_INSTANCE_ID in SyncGroup a client reports a fatal error that a program "
+        "can't miss.",
         JOIN_LOGIC,
         provoked="a SyncGroup is answered FENCED_INSTANCE_ID",
         judged="an error with this code that is raised, returned or handed to a callback",
@@ -615,8 +614,8 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-FENCED-HEARTBEAT",
         Level.MUST,
-        "FENCED_INSTANCE_ID as the answer to a Heartbeat is fatal, and the user is told so that a "
-        "program can't miss it.",
+        "After FENCED_INSTANCE_ID in Heartbeat a client reports a fatal error that a program "
+        "can't miss.",
         JOIN_LOGIC,
         provoked="another process takes the instance id in a stable group",
         judged="an error with this code that is raised, returned or handed to a callback",
@@ -626,8 +625,8 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-FENCED-COMMIT",
         Level.MUST,
-        "FENCED_INSTANCE_ID as the answer to an OffsetCommit is fatal, and the user is told: the "
-        "commit fails with this error.",
+        "After FENCED_INSTANCE_ID in OffsetCommit a client reports it: the commit fails with "
+        "this error.",
         JOIN_LOGIC,
         provoked="an OffsetCommit that the user asked for is answered FENCED_INSTANCE_ID",
         judged="the commit's own error, or another that the user is told",
@@ -637,8 +636,8 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-FENCED-NO-JOIN",
         Level.MUST,
-        "A member that was fenced doesn't join by itself with an empty member id: that would fence "
-        "the other.",
+        "A fenced member doesn't rejoin by itself with an empty member id, since that would "
+        "fence the new holder.",
         JOIN_LOGIC,
         provoked="another process takes the instance id in a stable group",
         judged="no JoinGroup of the fenced consumer with an empty member id follows, until its "
@@ -650,8 +649,7 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-FENCED-QUIET",
         Level.SHOULD,
-        "A member that was fenced sends nothing more by itself to its group, not with its old "
-        "member id either.",
+        "A fenced member sends no further requests to its group by itself.",
         JOIN_LOGIC,
         provoked="another process takes the instance id in a stable group",
         judged="no JoinGroup, SyncGroup, Heartbeat or OffsetCommit of the fenced consumer follows, "
@@ -667,7 +665,7 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-FENCED-NO-RECORDS",
         Level.MUST,
-        "Once the user was told, no more records are delivered: the other has these partitions.",
+        "A fenced member delivers no more records after it has reported the error.",
         JOIN_LOGIC,
         provoked="another process takes the instance id while records are produced",
         judged="no records after the error, beyond those of the call that told it",
@@ -678,7 +676,7 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-FENCED-NO-COMMITS",
         Level.MUST,
-        "A member that was fenced commits nothing that counts, least of all as nobody's member.",
+        "A fenced member makes no commit that is accepted.",
         JOIN_LOGIC,
         provoked="another process takes the instance id; then the user polls on and closes",
         judged="no OffsetCommit of the fenced consumer is accepted after it was told",
@@ -689,8 +687,7 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-FENCED-LATE-COMMIT",
         Level.MUST,
-        "The commit of a member that was replaced doesn't count, and isn't made to count by "
-        "joining again.",
+        "A replaced member makes no late commit that is accepted, and doesn't rejoin for it.",
         JOIN_LOGIC,
         provoked="another process takes the instance id; then the user of the first one commits, "
         "before it knows",
@@ -702,7 +699,8 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-FENCED-POLLED-ON",
         Level.SHOULD,
-        "A user who polls on in spite of it is told again, or gets nothing; the member stays out.",
+        "A fenced member that is polled reports the error again, or delivers nothing, and "
+        "doesn't rejoin.",
         JOIN_LOGIC,
         provoked="the user of a fenced member polls on",
         judged="what the user is told, and that no JoinGroup follows",
@@ -712,8 +710,8 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-FENCED-TAKEOVERS",
         Level.MUST,
-        "Two processes with one instance id don't take it from each other for ever: the second one "
-        "has it, and the first one is out.",
+        "Two processes with one instance id don't replace each other again and again: the "
+        "second keeps it.",
         JOIN_LOGIC,
         provoked="a second process is started with the instance id of a running one",
         judged="how often the holder of the instance id changes: once",
@@ -724,8 +722,8 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-REMOVED-COMES-BACK",
         Level.MUST,
-        "A member that an administrator removed comes back as a new one, with an empty member id, "
-        "and a static one with its instance id.",
+        "A member that an administrator removed rejoins with an empty member id, a static one "
+        "with its instance id.",
         "KIP-345, Leave Group Logic Change",
         provoked="an administrator removes the member, a static one by its instance id",
         judged="the next JoinGroup, and that the user has partitions again",
@@ -735,8 +733,8 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-REMOVED-EXPIRED",
         Level.MUST,
-        "A member whose session ended comes back as a new one, with an empty member id, and a "
-        "static one with its instance id.",
+        "A member whose session expired rejoins with an empty member id, a static one with its "
+        "instance id.",
         "KIP-345, Rolling Bounce",
         provoked="the session of the member ends at the coordinator",
         judged="the next JoinGroup, and that the user has partitions again",
@@ -746,8 +744,7 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-REMOVED-NO-COMMITS",
         Level.MUST,
-        "A member that was removed commits nothing as nobody's member until it is back: that would "
-        "not be fenced.",
+        "A removed member sends no commit without a generation until it has rejoined.",
         "KIP-345, Join Group Logic Change, on OffsetCommit",
         provoked="an administrator removes the member while it reads records",
         judged="no OffsetCommit without a generation is sent until it is back; one with an empty "
@@ -758,8 +755,7 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-REMOVED-TOLD",
         Level.SHOULD,
-        "The user of a member that was removed is told that its partitions are lost before it gets "
-        "new ones.",
+        "A removed member reports its partitions as lost before it gets new ones.",
         "KIP-429, onPartitionsLost",
         provoked="an administrator removes the member",
         judged="a revoked or lost event lies between the two assignments",

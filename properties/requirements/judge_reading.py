@@ -596,8 +596,8 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-READ-ASSIGNED",
         Level.MUST,
-        "The records of each partition that a member is assigned reach its user, after every "
-        "rebalance, restart and error.",
+        "A member delivers the records of each assigned partition, after every rebalance, "
+        "restart and error.",
         "KIP-429, what a member fetches after an eager and after a cooperative rebalance",
         provoked="records are appended to each partition, before and after what happens to the "
         "group",
@@ -609,8 +609,7 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-READ-NOTHING-ELSE",
         Level.MUST,
-        "No record reaches the user of a partition that it was not assigned, or had to give up: "
-        "another member reads that.",
+        "A member delivers no record of a partition that it wasn't assigned, or that it revoked.",
         "KIP-429, onPartitionsRevoked",
         provoked="records are appended to each partition while partitions go to other members",
         judged="each record comes while its partition is assigned, by the answer to SyncGroup or "
@@ -621,8 +620,8 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-READ-NO-GAP",
         Level.MUST,
-        "No record is skipped: whoever reads a partition begins at its committed position, or at "
-        "its first record where there is none, and goes on from record to record.",
+        "A member skips no record: it starts at the committed offset, or at the first record, "
+        "and reads on without gaps.",
         f"{_POSITIONS}; KIP-320, what a position is",
         provoked="records are read, committed or not, while partitions go to other members",
         judged="before a record reaches a user, all older ones of its partition reached some user",
@@ -632,8 +631,8 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-READ-NOT-TWICE",
         Level.MUST,
-        "What was committed before a member was assigned a partition is not read again, and "
-        "nothing is read again while it has the partition.",
+        "A member reads no record again that was committed before its assignment, or that it "
+        "has read since.",
         f"{_POSITIONS}; KIP-320, what a position is",
         provoked="members commit, then partitions go to others, members restart, and requests for "
         "positions and records fail",
@@ -648,7 +647,7 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-READ-NEW-TOPIC",
         Level.SHOULD,
-        "A topic that is made later, and matches the pattern that a member subscribed by, is read.",
+        "A member that subscribed by a pattern reads a new topic that matches it.",
         "Kafka's KafkaConsumer.subscribe(Pattern): it is matched against all topics that exist, "
         "each time that metadata are that old",
         provoked="a topic is made, and records are appended to it",
@@ -661,7 +660,7 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-READ-DELETED-TOPIC",
         Level.MUST,
-        "When a topic is deleted, members go on reading the others that they subscribe to.",
+        "After a topic is deleted, members read their other topics.",
         "Kafka's KafkaConsumer.subscribe: a group rebalances when a topic is deleted; KIP-516, "
         "whose errors of an unknown topic are of a partition",
         provoked="one of two topics is deleted, and records are appended to the other one",
@@ -672,7 +671,7 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-READ-PAUSED",
         Level.SHOULD,
-        "No record of a partition that its user has paused reaches it, until it is resumed.",
+        "A member delivers no record of a partition that its user paused, until it is resumed.",
         _PAUSES,
         provoked="a user pauses a partition, and records are appended to it",
         judged="no record of it reaches the user until it resumes the partition, or the member "
@@ -683,7 +682,7 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-READ-RESUMED",
         Level.SHOULD,
-        "When its user resumes a partition, reading goes on at the record at which it was paused.",
+        "A member reads a resumed partition from the record at which it was paused.",
         _PAUSES,
         provoked="a user resumes a partition to which records were appended",
         judged="the first record of it afterwards is the one behind the last before, and comes "

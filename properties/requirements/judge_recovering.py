@@ -95,8 +95,7 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-JOIN-ERROR-HIDDEN",
         Level.SHOULD,
-        "An error that the member deals with itself isn't told to its user: he can do nothing "
-        "about it.",
+        "A client hides errors from its user that it handles itself.",
         "Kafka's own consumer, which joins again or looks up the coordinator, and raises nothing",
         provoked="a member is answered errors after which it joins again, or asks again",
         judged="no error of such a name is raised, returned or handed to a callback, but by a "
@@ -109,8 +108,8 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-JOIN-NO-LOOKUP",
         Level.SHOULD,
-        "After an error that is about the member, and not about the coordinator's place, it joins "
-        "again at the coordinator that it knows.",
+        "After an error about the member, not about the coordinator, a member rejoins at the "
+        "coordinator that it knows.",
         "Kafka's own consumer; Kafka's protocol guide, FindCoordinator",
         provoked="a member is answered UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION or "
         "REBALANCE_IN_PROGRESS",

@@ -388,8 +388,8 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-RESTART-FOLLOWER",
         Level.MUST,
-        "A follower that closes and comes back within its session causes no rebalance, and has the "
-        "partitions that it had.",
+        "A follower that closes and restarts within its session causes no rebalance, and gets "
+        "its old partitions.",
         _OF_RESTARTS,
         provoked="a static member that doesn't lead is closed and started again",
         judged="generations, the partitions that users were told, and that no other member joined",
@@ -402,8 +402,8 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-RESTART-CRASHED",
         Level.MUST,
-        "A follower whose process was killed comes back within its session, causes no rebalance, "
-        "and has the partitions that it had.",
+        "A follower that is killed and restarts within its session causes no rebalance, and "
+        "gets its old partitions.",
         _OF_RESTARTS,
         provoked="the process of a static member is killed and started again",
         judged="generations, the partitions that users were told, and that no other member joined",
@@ -416,8 +416,8 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-RESTART-LEADER",
         Level.MUST,
-        "A leader that closes and comes back within its session causes no rebalance, and has the "
-        "partitions that it had.",
+        "A leader that closes and restarts within its session causes no rebalance, and gets its "
+        "old partitions.",
         _OF_RESTARTS,
         provoked="the leader is closed and started again, with the newest versions",
         judged="generations, the partitions that users were told, and that no other member joined",
@@ -428,8 +428,8 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-RESTART-SKIPPED",
         Level.SHOULD,
-        "A leader that is told to skip the assignment sends its SyncGroup without one, and takes "
-        "the partitions that it is answered.",
+        "A leader that is told to skip the assignment sends SyncGroup without one, and takes "
+        "the partitions of the answer.",
         "KIP-814, skipAssignment in JoinGroup 9",
         provoked="the leader is closed and started again, with the newest versions",
         judged="its SyncGroup after the answer with skipAssignment has no assignments",
@@ -440,8 +440,7 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-RESTART-LEADER-OLD",
         Level.MUST,
-        "Below JoinGroup 9 a leader that came back is not told that it leads: it syncs as a "
-        "follower, and has the partitions that it had.",
+        "Below JoinGroup 9 a restarted leader syncs as a follower, and gets its old partitions.",
         "KIP-814, Motivation",
         provoked="the leader is closed and started again at a broker without JoinGroup 9",
         judged="generations, the partitions that users were told, and that its SyncGroup has no "
@@ -453,7 +452,7 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-RESTART-ALL",
         Level.MUST,
-        "When all members are restarted one after the other, nothing moves.",
+        "When all members restart one after the other, no partition moves.",
         "KIP-345, Motivation and Rolling Bounce",
         provoked="each of three static members in turn is closed and started again",
         judged="generations, and the partitions that users were told",
@@ -464,7 +463,7 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-RESTART-COOPERATIVE",
         Level.MUST,
-        "A restart moves nothing with the cooperative assignor either.",
+        "A member with the cooperative assignor restarts, and no partition moves.",
         "KIP-429, with static members",
         provoked="a follower with the cooperative assignor is closed and started again",
         judged="generations, the partitions that users were told, and that no other member joined",
@@ -477,8 +476,7 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-SESSION-TIMEOUT",
         Level.MUST,
-        "The session timeout in JoinGroup is the one that the user set: how long a place is kept "
-        "hangs on it.",
+        "A member sends the session timeout that its user set in JoinGroup.",
         "KIP-345, Upgrade Process, step 3",
         provoked="a member joins with a session timeout of its own",
         judged="the session timeout of each JoinGroup",
@@ -488,7 +486,7 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-SESSION-REBALANCE-TIMEOUT",
         Level.SHOULD,
-        "The rebalance timeout in JoinGroup is the poll interval that the user set.",
+        "A member sends the poll interval that its user set as the rebalance timeout in JoinGroup.",
         "KIP-62, max.poll.interval.ms",
         provoked="a member joins with a poll interval of its own",
         judged="the rebalance timeout of each JoinGroup",
@@ -498,8 +496,8 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-SESSION-HEARTBEATS",
         Level.SHOULD,
-        "Heartbeats go on while the user works longer than the session timeout, and shorter than "
-        "the poll interval.",
+        "A member sends heartbeats while its user works for longer than the session timeout, up "
+        "to the poll interval.",
         "KIP-62, heartbeats beside processing",
         provoked="the user doesn't poll for longer than the session timeout",
         judged="the gaps between heartbeats stay below the session timeout, and the member isn't "
@@ -510,8 +508,7 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-SESSION-POLL-INTERVAL",
         Level.SHOULD,
-        "When the user works for longer than the poll interval, heartbeats stop, so that the group "
-        "can go on.",
+        "A member stops its heartbeats when its user works for longer than the poll interval.",
         "KIP-62, max.poll.interval.ms",
         provoked="the user doesn't poll for longer than the poll interval",
         judged="no heartbeat comes once the poll interval is over, with room for one interval",
@@ -521,8 +518,7 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-SESSION-STATIC-SILENT",
         Level.MUST,
-        "A static member whose user works for too long sends no LeaveGroup: it is silent until its "
-        "session ends.",
+        "A static member whose user works for longer than the poll interval sends no LeaveGroup.",
         BEHAVIOUR,
         provoked="the user of a static member doesn't poll for longer than the poll interval",
         judged="no LeaveGroup names it",
@@ -533,8 +529,8 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-SESSION-POLLS-ON",
         Level.SHOULD,
-        "When a user polls again after it worked for too long, the member is back, a static one "
-        "with its instance id.",
+        "A member whose user polls again after the poll interval rejoins, a static one with its "
+        "instance id.",
         "KIP-62, max.poll.interval.ms",
         provoked="the user doesn't poll until the session is over, then goes on",
         judged="the instance id of the next JoinGroup, and that the user has partitions again",
@@ -544,8 +540,8 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-STREAMS-OWN-IDS",
         Level.MUST,
-        "Several members in one process are apart: each has its own member id, and static ones, "
-        "with instance ids that end in -1, -2 and so on, their own instance id in every request.",
+        "Several members of one process each have a member id of their own; static ones each "
+        "use an instance id, with -1, -2 and so on at its end, in every request.",
         "KIP-345, Kafka Streams Change",
         provoked="one process starts three members of one group",
         judged="the pairs of instance id and member id in all requests",
@@ -555,7 +551,7 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-STREAMS-ROLLED",
         Level.MUST,
-        "When a process with several static members restarts, nothing moves.",
+        "When a process with several static members restarts, no partition moves.",
         "KIP-345, Kafka Streams Change",
         provoked="a process with three static members ends and is started again, beside another",
         judged="generations, and the partitions that users were told",

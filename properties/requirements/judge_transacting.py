@@ -155,8 +155,8 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-TRANSACTION-MEMBER",
         Level.MUST,
-        "Offsets that are sent to a transaction with a consumer's group metadata carry its member "
-        "id and its generation, and those of a static member its instance id.",
+        "A producer sends offsets to a transaction with the member id and the generation of the "
+        "consumer, and with the instance id of a static member.",
         _KIP_447,
         provoked="a user sends its positions to a transaction of a producer, and commits it",
         judged="member id, generation and instance id of each TxnOffsetCommit: without them the "
@@ -167,8 +167,8 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-TRANSACTION-FENCED",
         Level.MUST,
-        "FENCED_INSTANCE_ID as the answer to a TxnOffsetCommit is told to the user, and the "
-        "transaction is not committed.",
+        "After FENCED_INSTANCE_ID in TxnOffsetCommit a client reports an error, and doesn't "
+        "commit the transaction.",
         f"{_KIP_447}; KIP-345, Join Group Logic Change",
         provoked="another process takes the instance id; then the user of the first one sends its "
         "positions to a transaction",
@@ -180,8 +180,8 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-TRANSACTION-REFUSED",
         Level.MUST,
-        "UNKNOWN_MEMBER_ID or ILLEGAL_GENERATION as the answer to a TxnOffsetCommit is told to the "
-        "user, and the transaction is not committed.",
+        "After UNKNOWN_MEMBER_ID or ILLEGAL_GENERATION in TxnOffsetCommit a client reports an "
+        "error, and doesn't commit the transaction.",
         _KIP_447,
         provoked="a member is removed, or its TxnOffsetCommit is of a generation that is over, "
         "when its user sends its positions to a transaction",
@@ -193,8 +193,8 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-TRANSACTION-NEWEST",
         Level.SHOULD,
-        "Where the broker has version 3 of TxnOffsetCommit, offsets are sent to transactions with "
-        "that or a newer one.",
+        "A client sends offsets to transactions with TxnOffsetCommit 3 or newer, if the broker "
+        "has it.",
         _KIP_447,
         provoked="a user sends its positions to a transaction of a producer",
         judged="the versions of TxnOffsetCommit",
