@@ -31,7 +31,7 @@ def _refused(api: str, code: str, *, begins: bool) -> Scenario:
     begin: tuple[ScenarioStep, ...] = (refuse, Start(A)) if begins else (Start(A), settled(A))
     return Scenario(
         f"refused-for-long-in-{api.lower().removesuffix('group')}",
-        f"A dynamic member is answered {code} in {api}, each time for a while.",
+        f"A dynamic member gets {code} in {api} for a while.",
         (_BACKOFF, *READS),
         (
             *begin,

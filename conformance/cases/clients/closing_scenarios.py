@@ -73,8 +73,8 @@ CLOSING = (
     ),
     Scenario(
         "closes-in-revoke-callback",
-        "A static member has to give partitions back for another one, closes while its user is "
-        "busy with that, and is started again.",
+        "A static member must revoke partitions, closes while its user is busy with that, and "
+        "restarts.",
         ("CLIENT-CLOSE-REVOKED",),
         (
             *begin_static(),
@@ -92,8 +92,8 @@ CLOSING = (
     ),
     Scenario(
         "closes-after-revoking",
-        "A static member gives partitions back for another one, closes before its next JoinGroup "
-        "is handled, and is started again.",
+        "A static member revokes partitions, closes before its next JoinGroup is handled, and "
+        "restarts.",
         ("CLIENT-CLOSE-REVOKED",),
         (
             *begin_static(),

@@ -75,7 +75,7 @@ def _refused(code: str, instance: str | None) -> Scenario:
     """Answer a commit of the user's with an error that asks for a join, in a stable group."""
     return Scenario(
         f"commit-{code.lower().replace('_', '-')}{_suffix(instance)}",
-        f"A commit of a {_kind(instance)} member that seldom sends heartbeats is answered {code}.",
+        f"A {_kind(instance)} member that seldom sends heartbeats gets {code} for its commit.",
         ("CLIENT-COMMIT-COMES-BACK", "CLIENT-COMMIT-REFUSED"),
         (
             *_reads(instance, _SELDOM),
@@ -92,7 +92,7 @@ def _passes(code: str, times: int) -> Scenario:
     """Answer a commit of the user's with an error that passes."""
     return Scenario(
         f"commit-{code.lower().replace('_', '-')}",
-        f"A commit of a dynamic member is answered {code} for a moment.",
+        f"A dynamic member gets {code} for its commits for a moment.",
         ("CLIENT-COMMIT-RETRIED", "CLIENT-COMMIT-REFUSED"),
         (
             *_reads(_DYNAMIC, Settings()),
@@ -118,8 +118,8 @@ def _behind_join(instance: str | None, assignor: str | None) -> Scenario:
     of = "" if assignor is None else f"-{assignor}"
     return Scenario(
         f"commit-behind-join{of}{_suffix(instance)}",
-        f"The user of a {_kind(instance)} member commits while its JoinGroup waits for its answer"
-        f"{'' if assignor is None else f', with the assignor {assignor}'}.",
+        f"The user of a {_kind(instance)} member commits while its JoinGroup is parked"
+        f"{'' if assignor is None else f', with assignor {assignor}'}.",
         (
             "CLIENT-COMMIT-LATE",
             # An eager member has given back what it could commit.
@@ -143,8 +143,7 @@ def _behind_join(instance: str | None, assignor: str | None) -> Scenario:
 
 _AUTO_BEHIND_JOIN = Scenario(
     "commit-behind-join-auto-cooperative",
-    "A dynamic member commits by itself while its JoinGroup waits for its answer, with the "
-    "assignor cooperative.",
+    "A dynamic member commits by itself while its JoinGroup is parked, with assignor cooperative.",
     ("CLIENT-COMMIT-LATE",),
     (
         *_reads(_DYNAMIC, Settings(auto_commit_ms=100)),
@@ -162,7 +161,7 @@ _AUTO_BEHIND_JOIN = Scenario(
 
 _WHILE_PREPARED = Scenario(
     "commit-while-another-joins",
-    "A commit is answered REBALANCE_IN_PROGRESS while another member waits to join.",
+    "A member gets REBALANCE_IN_PROGRESS for its commit while another member joins.",
     ("CLIENT-COMMIT-COMES-BACK", "CLIENT-COMMIT-REFUSED"),
     (
         *_reads(_DYNAMIC, _SELDOM),
@@ -184,8 +183,8 @@ def _on_revoke(code: str, assignor: str | None) -> Scenario:
     of = "" if assignor is None else f"-{assignor}"
     return Scenario(
         f"commit-on-revoke-{code.lower().replace('_', '-')}{of}",
-        "A dynamic member's user commits in the callback that takes its partitions away, and is "
-        f"answered {code}{'' if assignor is None else f', with the assignor {assignor}'}.",
+        "The user of a dynamic member commits in the revocation callback, and gets "
+        f"{code}{'' if assignor is None else f', with assignor {assignor}'}.",
         ("CLIENT-COMMIT-ON-REVOKE",),
         (
             *_reads(_DYNAMIC, _ON_REVOKE),
@@ -226,7 +225,7 @@ def _idle(instance: str | None) -> Scenario:
     second = None if instance is None else "i-2"
     return Scenario(
         f"more-members-than-partitions{_suffix(instance)}",
-        f"There are more {_kind(instance)} members than partitions; then the one that has the "
+        f"More {_kind(instance)} members than partitions join; then the member with the "
         "partition closes.",
         ("CLIENT-SUBSCRIBE-IDLE",),
         (
@@ -265,7 +264,7 @@ def _resubscribes(instance: str | None, pause_ms: int) -> Scenario:
     at_once = pause_ms == 0
     return Scenario(
         f"resubscribes{'-at-once' if at_once else ''}{_suffix(instance)}",
-        f"The user of a {_kind(instance)} member that commits by itself unsubscribes, and "
+        f"The user of a {_kind(instance)} member that commits by itself unsubscribes and "
         f"subscribes again {'at once' if at_once else 'later'}.",
         (
             "CLIENT-COMMIT-OF-MEMBER",
@@ -291,8 +290,7 @@ def _resubscribes(instance: str | None, pause_ms: int) -> Scenario:
 
 _RESUBSCRIBES_LATE = Scenario(
     "resubscribes-commit-held",
-    "A static member unsubscribes while the broker has not handled its commit yet, and subscribes "
-    "again.",
+    "A static member unsubscribes while its commit is parked, and subscribes again.",
     ("CLIENT-SUBSCRIBE-AGAIN", "CLIENT-SUBSCRIBE-NOT-FENCED"),
     (
         *_reads(_STATIC, _QUICK),

@@ -50,7 +50,7 @@ def _polls_on_after(api: str, *begin: ScenarioStep) -> Scenario:
     name = api.lower().removesuffix("group")
     return Scenario(
         f"fenced-in-{name}-polls-on",
-        f"A static member is answered {_FENCED} in {api}, and its user polls on.",
+        f"A static member gets {_FENCED} in {api}, and its user polls on.",
         (
             f"CLIENT-FENCED-{name.upper()}",
             "CLIENT-FENCED-NO-JOIN",
@@ -78,8 +78,8 @@ _REBALANCE = Provocation("Heartbeat", Action.ERROR, A1, code="REBALANCE_IN_PROGR
 FENCING = (
     Scenario(
         "fenced-in-auto-commit",
-        "A second process is started with the instance id of one that commits by itself and sends "
-        "few heartbeats; the user of the first one polls on.",
+        "A second process replaces a member that commits by itself and seldom sends heartbeats; "
+        "the user of the first polls on.",
         (
             "CLIENT-FENCED-COMMIT",
             "CLIENT-FENCED-NO-JOIN",
@@ -110,7 +110,7 @@ FENCING = (
     _polls_on_after("SyncGroup", InjectFaults((_fence("SyncGroup"),)), *begin_static()[:1]),
     Scenario(
         "removed-without-commits",
-        "An administrator removes a static member that reads, and commits nothing.",
+        "An administrator removes a static member that reads and commits nothing.",
         ("CLIENT-REMOVED-COMES-BACK", "CLIENT-REMOVED-TOLD"),
         (
             *begin_static(),

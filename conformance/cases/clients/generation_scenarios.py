@@ -48,8 +48,8 @@ def _all_of(*consumers: str) -> Until:
 GENERATIONS = (
     Scenario(
         "missed-generation-cooperative",
-        "A cooperative member misses a generation, since a new member joins before its "
-        "SyncGroup is handled.",
+        "A new member joins before the SyncGroup of a cooperative member is handled, which misses "
+        "the generation.",
         ("CLIENT-LEADER-MISSED-GENERATION",),
         (
             Start(_A, "i-1", settings=_LONG),

@@ -77,8 +77,8 @@ def _joined(assignor: str) -> Scenario:
     """Let a member keep some of its partitions when another one joins, and a third."""
     return _reading(
         _named("reads-while-others-join", assignor),
-        "A member reads, commits, and reads on; another one joins, then a third; all read and "
-        f"commit, with the assignor {assignor}.",
+        "A member reads and commits; a second member joins, then a third; all read and commit, "
+        f"with assignor {assignor}.",
         Start(A),
         settled(A),
         *commit_all(A),
@@ -97,7 +97,7 @@ def _joined(assignor: str) -> Scenario:
 def _left(assignor: str) -> Scenario:
     return _reading(
         _named("reads-what-others-leave", assignor),
-        "Of three members that read and commit two close, one after the other, with the assignor "
+        "Three members read and commit; two of them close, one after the other, with assignor "
         f"{assignor}.",
         *(Start(name) for name in (A, _B, _C)),
         settled(A, _B, _C),
@@ -115,8 +115,8 @@ def _left(assignor: str) -> Scenario:
 def _restarted(assignor: str) -> Scenario:
     return _reading(
         _named("reads-after-restart", assignor),
-        "Of two static members that read and commit one is closed and started again, then the "
-        f"other one, with the assignor {assignor}.",
+        "Two static members read and commit; one restarts, then the other, with assignor "
+        f"{assignor}.",
         Start(A, "i-1"),
         settled(A),
         Start(_B, "i-2"),
@@ -141,7 +141,7 @@ def _provoked(api: str, name: str, about: str, *provocations: Provocation) -> Sc
     """Let a second member go on where the first one committed, and the provocations happen."""
     return _reading(
         f"reads-after-{name}",
-        f"A member goes on where another one committed; {about}.",
+        f"A member starts at the committed offset of another one; {about}.",
         Start(A),
         settled(A),
         *commit_all(A),
@@ -171,7 +171,7 @@ def _positions_fail(code: str) -> Scenario:
     error = Provocation("ListOffsets", Action.ERROR, A1, last=2, code=code)
     return _reading(
         f"reads-after-{code.lower().replace('_', '-')}-in-listoffsets",
-        f"A member starts where nothing was committed, and its ListOffsets are answered {code}.",
+        f"A member starts without a committed offset, and gets {code} in ListOffsets.",
         Produce(2),
         InjectFaults((error,)),
         Start(A),
@@ -194,7 +194,7 @@ READING = (
     *map(_restarted, ASSIGNORS),
     _reading(
         "reads-after-close",
-        "A member reads and commits, reads more and closes; another one goes on.",
+        "A member reads and commits, reads more and closes; another member reads on.",
         Start(A),
         settled(A),
         *commit_all(A),
@@ -207,7 +207,7 @@ READING = (
     ),
     _reading(
         "reads-after-crash",
-        "The process of a static member that read and committed is killed and started again.",
+        "The process of a static member that reads and commits is killed and restarts.",
         Start(A, "i-1"),
         settled(A),
         Start(_B, "i-2"),
@@ -222,7 +222,7 @@ READING = (
     ),
     _reading(
         "reads-after-pause",
-        "The user of one of two members doesn't poll for a while, and goes on.",
+        "The user of one of two members doesn't poll for a while, and polls on.",
         Start(A),
         Start(_B),
         settled(A, _B),
@@ -235,8 +235,8 @@ READING = (
     ),
     _reading(
         "reads-nothing-revoked",
-        "A member that waits for its committed offsets has to give its partitions up, and its user "
-        "is busy; the offsets come meanwhile.",
+        "A member waits for its committed offsets and must revoke its partitions; the offsets "
+        "come while its user is busy.",
         InjectFaults(
             (
                 Provocation(
@@ -259,7 +259,7 @@ READING = (
     ),
     Scenario(
         "reads-when-resumed",
-        "A member's user pauses a partition, and resumes it later.",
+        "The user of a member pauses a partition, and resumes it later.",
         ("CLIENT-READ-PAUSED", "CLIENT-READ-RESUMED", *READS[1:]),
         (
             Start(A),

@@ -166,7 +166,7 @@ ORDINARY = (
     ),
     Scenario(
         "closes-after-error",
-        "A static member that has something to commit closes while no coordinator is available.",
+        "A static member with offsets to commit closes while no coordinator is available.",
         ("CLIENT-CLOSE-IN-TIME", "CLIENT-CLOSE-STATIC-STAYS"),
         (
             *begin_static(Settings(auto_commit_ms=300)),
@@ -180,7 +180,7 @@ ORDINARY = (
     ),
     Scenario(
         "closes-without-broker",
-        "A static member closes while it commits, and its broker answers nothing any more.",
+        "A static member closes while it commits, and its broker no longer answers.",
         ("CLIENT-CLOSE-BROKER-GONE",),
         (
             *begin_static(Settings(auto_commit_ms=300)),
@@ -195,7 +195,7 @@ ORDINARY = (
     ),
     Scenario(
         "works-long",
-        "The user works for longer than the session timeout, and shorter than the poll interval.",
+        "A user works for longer than the session timeout, and shorter than the poll interval.",
         ("CLIENT-SESSION-HEARTBEATS", *READS),
         (
             *begin_static(Settings(session_timeout_ms=3000, max_poll_interval_ms=20_000)),
@@ -208,7 +208,7 @@ ORDINARY = (
     ),
     Scenario(
         "works-too-long",
-        "The user works for longer than the poll interval, until the session is over, and goes on.",
+        "A user works for longer than the poll interval, until the session expires, and polls on.",
         # A library that calls its user with records alone does not call it here, so this can't
         # show that heartbeats end while it works.
         ("CLIENT-SESSION-STATIC-SILENT", "CLIENT-SESSION-POLLS-ON"),
@@ -216,8 +216,8 @@ ORDINARY = (
     ),
     Scenario(
         "works-too-long-at-records",
-        "The user of a static member works at a record for longer than the poll interval, until "
-        "the session is over, and goes on.",
+        "The user of a static member works on a record for longer than the poll interval, until "
+        "the session expires, and polls on.",
         (
             "CLIENT-SESSION-POLL-INTERVAL",
             "CLIENT-SESSION-STATIC-SILENT",
@@ -227,7 +227,7 @@ ORDINARY = (
     ),
     Scenario(
         "streams-process",
-        "A process with three static members is rolled, beside another member.",
+        "A process with three static members restarts, while another member runs.",
         ("CLIENT-STREAMS-OWN-IDS", "CLIENT-STREAMS-ROLLED", *READS),
         (
             Start("other", "other"),
@@ -250,7 +250,7 @@ ORDINARY = (
     ),
     Scenario(
         "older-broker-after-restart",
-        "The broker comes back as Kafka 2.3, which is an older release.",
+        "The broker restarts as Kafka 2.3, an older release.",
         ("CLIENT-OLD-BROKER-RESTARTED", "CLIENT-IDENTITY-NEWEST", *READS),
         (
             Produce(),
@@ -308,7 +308,7 @@ def _follower_restart(assignor: str) -> Scenario:
         requirements += ("CLIENT-RESTART-COOPERATIVE",)
     return Scenario(
         _scenario_id("follower-restarts", assignor),
-        f"A follower is closed and started again, with the assignor {assignor}.",
+        f"A follower closes and restarts, with assignor {assignor}.",
         requirements,
         (*_group(_A, _B), *_restart(*_B, _A, _B), passed(1000)),
         assignor=assignor,
@@ -323,7 +323,7 @@ def _rolling_restart(assignor: str) -> Scenario:
     acts = [act for member in (_B, _A, _C) for act in _restart(*member, _A, _B, _C)]
     return Scenario(
         _scenario_id("all-restart", assignor),
-        f"Three members are restarted one after the other, with the assignor {assignor}.",
+        f"Three members restart one after the other, with assignor {assignor}.",
         requirements,
         (
             *_group(_A, _B, _C),
@@ -339,8 +339,7 @@ def _rebalance_after_restart(assignor: str) -> Scenario:
     again = Provocation("Heartbeat", Action.ERROR, client_id("a", 1), code="REBALANCE_IN_PROGRESS")
     return Scenario(
         _scenario_id("rebalance-after-restart", assignor),
-        "A follower is restarted; then the leader is made to join again, with the assignor "
-        f"{assignor}.",
+        f"A follower restarts; then the leader has to rejoin, with assignor {assignor}.",
         (*_LEADER, "CLIENT-LEADER-INSTANCES", *READS),
         (
             *_group(_A, _B, _C),
@@ -358,21 +357,21 @@ RESTARTS = (
     *(_follower_restart(assignor) for assignor in RESTART_ASSIGNORS),
     Scenario(
         "follower-crashes",
-        "The process of a follower is killed and started again.",
+        "The process of a follower is killed and restarts.",
         ("CLIENT-RESTART-CRASHED", *READS),
         (*_group(_A, _B), Crash("b"), Start(*_B), settled("a", "b", needed=False), passed(500)),
         reads=True,
     ),
     Scenario(
         "leader-restarts",
-        "The leader is closed and started again, with the newest versions.",
+        "The leader closes and restarts, with the newest versions.",
         ("CLIENT-RESTART-LEADER", "CLIENT-RESTART-SKIPPED", *READS),
         (*_group(_A, _B), *_restart(*_A, _A, _B), passed(1000)),
         reads=True,
     ),
     Scenario(
         "leader-restarts-below-join-9",
-        "The leader is closed and started again at a broker of Kafka 3.1.",
+        "The leader closes and restarts, at a broker of Kafka 3.1.",
         ("CLIENT-RESTART-LEADER-OLD", *READS),
         (*_group(_A, _B), *_restart(*_A, _A, _B), passed(1000)),
         broker=Setting(as_of="3.1"),
@@ -410,7 +409,7 @@ def _refused_in(name: str, api: str, code: str, *obligations: str) -> Scenario:
     start = begin_static()
     return Scenario(
         f"{name}-in-{api.lower().removesuffix('group')}",
-        f"A static member is answered {code} in {api}.",
+        f"A static member gets {code} in {api}.",
         (*obligations, "CLIENT-JOIN-ERROR-HIDDEN", "CLIENT-JOIN-NO-LOOKUP", *READS),
         (
             *((act, *start[:1]) if api == _SYNC else (*start, act)),
@@ -425,7 +424,7 @@ def _refused_in(name: str, api: str, code: str, *obligations: str) -> Scenario:
 def _fenced_in(api: str, *begin: ScenarioStep) -> Scenario:
     return Scenario(
         f"fenced-in-{api.lower().removesuffix('group')}",
-        f"A static member is answered {_FENCED} in {api}.",
+        f"A static member gets {_FENCED} in {api}.",
         (f"CLIENT-FENCED-{api.upper().removesuffix('GROUP')}", "CLIENT-FENCED-NO-JOIN"),
         (
             *begin,
@@ -438,7 +437,7 @@ def _fenced_in(api: str, *begin: ScenarioStep) -> Scenario:
 
 _COMMIT_FENCED = Scenario(
     "fenced-in-offsetcommit",
-    f"A static member is answered {_FENCED} in an OffsetCommit that its user asked for.",
+    f"A static member gets {_FENCED} for a commit of its user.",
     ("CLIENT-FENCED-COMMIT",),
     (
         Produce(),
@@ -460,7 +459,7 @@ _COMES_BACK = (
 TROUBLE = (
     Scenario(
         "two-processes",
-        "A second process is started with the instance id of a running one.",
+        "A second process starts with the instance id of a running member.",
         (
             "CLIENT-FENCED-HEARTBEAT",
             "CLIENT-FENCED-NO-JOIN",
@@ -490,7 +489,7 @@ TROUBLE = (
     ),
     Scenario(
         "two-processes-commit",
-        "A second process is started with the instance id of one that reads and commits.",
+        "A second process starts with the instance id of a member that reads and commits.",
         (
             "CLIENT-FENCED-QUIET",
             "CLIENT-FENCED-NO-RECORDS",
@@ -515,7 +514,7 @@ TROUBLE = (
     ),
     Scenario(
         "replaced-commits",
-        "A second process is started with the instance id of a running one, whose user then "
+        "A second process starts with the instance id of a running member, whose user then "
         "commits.",
         ("CLIENT-FENCED-LATE-COMMIT",),
         (
@@ -554,7 +553,7 @@ TROUBLE = (
     ),
     Scenario(
         "expired",
-        "The session of a static member ends at the coordinator.",
+        "The session of a static member expires at the coordinator.",
         ("CLIENT-REMOVED-EXPIRED", "CLIENT-REMOVED-NO-COMMITS", "CLIENT-REMOVED-TOLD", *READS),
         (
             *begin_static(_COMMITTING),
@@ -569,14 +568,14 @@ TROUBLE = (
     ),
     Scenario(
         "join-answer-lost",
-        "The answer to the JoinGroup of a static member is lost.",
+        "A static member loses the answer to its JoinGroup.",
         ("CLIENT-JOIN-LOST-ANSWER", "CLIENT-JOIN-SILENT", *READS),
         (InjectFaults((Provocation(_JOIN, Action.LOSE, A1),)), Start(A, I1), *_COMES_BACK),
         reads=True,
     ),
     Scenario(
         "join-cut",
-        "The connection of a static member is cut while its JoinGroup is parked.",
+        "A static member loses its connection while its JoinGroup is parked.",
         ("CLIENT-JOIN-CUT", "CLIENT-JOIN-SILENT", *READS),
         (InjectFaults((Provocation(_JOIN, Action.CUT, A1, ms=500),)), Start(A, I1), *_COMES_BACK),
         broker=Setting(delay_ms=2000),
@@ -617,7 +616,7 @@ TROUBLE = (
     ),
     Scenario(
         "coordinator-loads",
-        "The coordinator loads for a while, and a member goes on and another starts.",
+        "The coordinator loads for a while; a member runs, and another starts.",
         ("CLIENT-JOIN-LOADING", *_OUTAGE, *READS),
         (
             *begin_static(_COMMITTING),

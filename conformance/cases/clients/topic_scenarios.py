@@ -20,7 +20,7 @@ def _goes(name: str, about: str, settings: Settings, *needs: str) -> Scenario:
     """Delete one of two topics that a member reads."""
     return Scenario(
         name,
-        f"{about} Both are read, and one of them is deleted.",
+        f"{about} It reads both, and one of them is deleted.",
         ("CLIENT-READ-DELETED-TOPIC", *READS),
         (
             CreateTopic(_OLD),
@@ -40,7 +40,7 @@ def _goes(name: str, about: str, settings: Settings, *needs: str) -> Scenario:
 TOPICS = (
     Scenario(
         "topic-appears",
-        "Two members subscribe by a pattern, and a topic is made that matches it.",
+        "Two members subscribe by a pattern, and a topic that matches it is created.",
         ("CLIENT-READ-NEW-TOPIC", *READS),
         (
             Start(A, settings=_BY_PATTERN),
@@ -56,8 +56,8 @@ TOPICS = (
     ),
     Scenario(
         "topic-appears-sync-late",
-        "A member subscribes by a pattern, a topic is made that matches it, and the SyncGroup by "
-        "which the member gets it is answered late.",
+        "A member subscribes by a pattern, a topic that matches it is created, and the answer to "
+        "SyncGroup is late.",
         ("CLIENT-READ-NEW-TOPIC", *READS),
         (
             Start(A, settings=_BY_PATTERN),

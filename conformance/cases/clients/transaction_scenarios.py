@@ -58,7 +58,7 @@ TRANSACTIONS = (
     ),
     Scenario(
         "replaced-commits-in-transaction",
-        "A second process is started with the instance id of a running one, whose user then "
+        "A second process starts with the instance id of a running member, whose user then "
         "commits in a transaction.",
         ("CLIENT-TRANSACTION-FENCED",),
         (
@@ -79,7 +79,7 @@ TRANSACTIONS = (
     ),
     Scenario(
         "illegal-generation-in-transaction",
-        "The offsets that a static member sends to a transaction are of a generation that is over.",
+        "A static member sends offsets of an earlier generation to a transaction.",
         ("CLIENT-TRANSACTION-REFUSED",),
         (
             *_BEGIN,
