@@ -16,57 +16,57 @@ from fencepost.traces.files.difference_trace import bounds_words, describe_diffe
 
 ABOUT = {
     ("member-name-draft", "two-list-leave-draft"): """\
-The first draft gives a static member a name in JoinGroup and in no other request, so nobody can be
-fenced.  A leader that restarts still causes a rebalance.  The next draft lets an operator remove
+In the first draft only JoinGroup has the name of a static member, so the coordinator can't fence a
+process. A leader that restarts still causes a rebalance. In the next draft an operator can remove
 members by their instance.""",
     ("two-list-leave-draft", "tuple-list-leave-draft"): """\
-Two lists that had to be of equal length became one list of pairs.  Only the form changed: what can
-be asked in both forms is answered the same.""",
+Two lists of equal length became one list of pairs. Only the form changed: a request that has both
+forms gets equal answers.""",
     ("tuple-list-leave-draft", "kip-345"): """\
-The accepted text answers each row of a LeaveGroup on its own; the draft refuses the whole batch for
-one wrong row.  (The drafts are differences to `kafka-4`, so the points where the text is stricter
-than Kafka show here, too.)""",
+The accepted text answers each row of a LeaveGroup separately; the draft rejects the whole batch for
+one wrong row. (The drafts are differences to `kafka-4`, so this list also has the points where the
+text is stricter than Kafka.)""",
     ("comment-table-1", "kip-345"): """\
-A table in the comments under the KIP's page: a restarted member gets the id that is stored for its
-instance.  The old process has the same id, so there are two consumers with one id, and neither is
-fenced.""",
+In the first table in the comments under the KIP, a restarted member gets the stored id of its
+instance. The old process has this id, too, so two consumers have one id, and the coordinator fences
+neither.""",
     ("comment-table-2", "kip-345"): """\
-The second table gives an instance to whoever names it, with any member id: a consumer that was
-removed comes back as a new one and replaces its successor.""",
+In the second table, each process that names an instance gets it, with any member id. So a removed
+consumer comes back as a new one and replaces its successor.""",
     ("kip-345", "kafka-4"): """\
-What Kafka does beyond the text: it has a few more causes for a rebalance, and it removes a member
-that never sends SyncGroup, static or not.""",
+Kafka has a few more causes of a rebalance than the text, and it removes each member that never
+sends SyncGroup, also a static one.""",
     ("kafka-2.3", "kafka-2.4"): """\
-LeaveGroup got instance ids one release after the other requests: before that, a leave could neither
-name an instance nor be fenced.""",
+LeaveGroup got instance ids one release after the other requests. Before that, a leave couldn't name
+an instance, and the coordinator couldn't fence it.""",
     ("kafka-2.4", "kafka-2.8"): """\
-Since 2.6.1 a heartbeat between join and sync is answered like any other; before, it got
-REBALANCE_IN_PROGRESS and did not restart the session timer (KAFKA-10134).  That let a leader that
-sends heartbeats and never SyncGroup block its group forever.  So since 2.8.1 a member that got its
-generation and never sends SyncGroup is removed (KAFKA-12890).""",
+Since 2.6.1 a heartbeat between join and sync gets the usual answer. Before that, it got
+REBALANCE_IN_PROGRESS and did not restart the session timer (KAFKA-10134). With this change, a
+leader that sends heartbeats and never SyncGroup blocks its group forever. So since 2.8.1 the
+coordinator removes a member that has its generation and never sends SyncGroup (KAFKA-12890).""",
     ("kafka-3.9", "kafka-4"): """\
-An offset commit of the newest version to a group that doesn't exist gets an error of its own.""",
+An offset commit of the newest version to an absent group gets a separate error.""",
 }
 """Neighbours in the protocol's history, and the words that introduce each pair."""
 _TITLE = """\
-# Revisions, and what tells them apart
+# Revisions and their differences
 
 <!-- Made by `python -m tools.docs.revisions_page docs/revisions.md`; \
 don't edit. -->
 
-Each revision of the protocol is a table of rules.  Below, two neighbours in its history at a time
-get the same requests from the same clients, for as long as they answer the same.  Where one of the
-two can't say what the other can, each gets the same act in its own form, and the line has both
-requests; so it has where the generations differ.  A difference is named after the rules that
-decided where the answers differ, one on each side.  If neither is another rule than before, the
-groups differed already, and it is named which rules did that.  For each pair of rules, the page
-shows the shortest sequence that ends in different answers.  A line has a number, the time, the
-client, the request, the answer, and the rules that gave it.  `c2 (A)` is the second client, with
-instance id A; `A-1` is the first member id that instance A got.  What comes after the first
-different answer is not compared: clients that were told different things do different things.
+This reference shows how the protocol changed. It compares two neighbours in its history at a time:
+both get equal requests from equal clients until their answers differ.
 
-`fencepost diff A B` compares any two; with `--report DIR` it writes both runs of each difference
-as trace files, which `fencepost replay` judges again.  Exit code 1 says that they differ.
+Each difference has the two rules that decided the different answers as its title. If neither rule
+changed, the text names the rules by which the groups differed before. The run is the shortest one
+for this pair of rules. A line has its number, the time, the client, the request, the answer, and
+the rules of the answer. `c2 (A)` is the second client, with the instance id A, and `A-1` the first
+member id of this instance. If the requests or the generations of the two sides differ, the line has
+both. A run ends at the first difference, because clients with different answers do different
+things.
+
+`fencepost diff A B` compares any two revisions. With `--report DIR` it writes both runs of each
+difference as trace files for `fencepost replay`. Exit code 1 means that they differ.
 
 ```console
 $ fencepost diff kafka-3.9 kafka-4 --clients 1 --act join --act commit --act failover --max-depth 3
@@ -80,12 +80,12 @@ $ echo $?
 1
 ```
 
-The comparison is exhaustive within each of these bounds:
+The comparison is exhaustive within these bounds:
 """
 
 _CUT = """\
-Some answers of the two have different forms, and clients learn different things from them.  What
-comes after such an answer was not compared."""
+Some answers of the two have different forms, and clients learn different facts from them. The
+comparison ends at such an answer."""
 
 
 def page() -> str:
@@ -113,14 +113,14 @@ def _pair(comparison: Comparison) -> Iterator[str]:
         )
         yield from ("```text", *words.lines(), "```", "")
     if not comparison.differences:
-        yield from ("Within the bounds no client sees a difference.", "")
+        yield from ("Within the bounds, no client sees a difference.", "")
     if comparison.unsaid:
         yield from (*(f"- {lost_words(loss)}" for loss in comparison.unsaid), "")
     if any(explored.cut for explored in comparison.explored):
         yield from (_CUT, "")
     if comparison.alike:
         rules = ", ".join(f"`{rule}`" for rule in comparison.alike)
-        yield from (f"These rules differ, but no answer shows it within the bounds: {rules}.", "")
+        yield from (f"These rules differ, but no answer differs within the bounds: {rules}.", "")
 
 
 if __name__ == "__main__":

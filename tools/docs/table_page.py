@@ -29,43 +29,45 @@ _TABLE_TITLE = f"""\
 
 {_MADE}
 
-Every rule of `{DEFAULT_REVISION}`: what a correct current coordinator does.  Each API has a table.
-Its *checks* are tried in order, and the first that holds gives the answer.  If no check holds,
-exactly one of the *rows* does.  [The state diagram](states.md) shows which states they lead to,
-[the machine](designers/model.md) how they are performed.
+This is the reference of all rules of `{DEFAULT_REVISION}`, the behaviour of a correct current
+coordinator. Each request and each timer has a table. The coordinator tries the *checks* in order,
+and the first one that applies gives the answer. If no check applies, exactly one *row* does.
+[The state diagram](states.md) shows the changes of state, and [the model](designers/model.md)
+describes the machine.
 
-- *mid* is the member id in the request, *inst* the instance id, *state* the group's state.  An
-  empty cell means any value.  *more* says what else must hold.
-- In the column *then*, *S* is the member's session timeout, *R* its rebalance timeout, *D* the
+- *mid* is the member id of the request, *inst* its instance id, *state* the state of the group. An
+  empty cell means any value. *more* has further conditions.
+- In the column *then*, *S* is the session timeout of the member, *R* its rebalance timeout, *D* the
   initial rebalance delay, *v* the version of the request.
-- Under each row: the rule's id, its level (MUST, SHOULD or MAY: [how binding it
+- Below each row are its id, its level (MUST, SHOULD or MAY: [how binding it
   is](brokers/certify.md#levels)), the reason, and the *source*.
 
-`fencepost explain ID` shows one rule with its cases.  `fencepost table --revision R` prints the
+`fencepost explain ID` shows one rule with its cases. `fencepost table --revision R` prints the
 tables of another revision.
 
-What words in the cells mean:
+Terms in the cells:
 
-- *offer*: a join must offer a protocol that all members support, and their protocol type.  A member
-  that joins again is one of them: its own offer of before counts, too.
-- *parked*: without an answer yet; *everybody* is parked where no id is pending either.  If the
-  member is removed meanwhile, its request is answered UNKNOWN_MEMBER_ID, a join with memberId "".
-  If a new process takes its instance over, FENCED_INSTANCE_ID with the old id.
-- *elect*: the leader stays, if its join is parked; else some member whose join is parked leads.
-  *vote*: each member votes for the first of its protocols that all support; most votes win.
-- *R* of a group is the largest rebalance timeout of its members as the wait begins.  A join of
-  version 0 names none: its session timeout stands for it.
-- *room is full*: the group has as many members as `group.max.size` says; while a rebalance is
-  prepared, as many whose join is parked.  Who is counted already has room.  A restart has the place
-  of the member that it replaces: outside of a rebalance it always has room; while one is prepared,
-  only if the join of that member is parked, or a place is free.  An Empty group always has room.
-- *generation + 1*: the group begins the next generation with all its members.  The session timers
-  of **all** restart then, also of a static member that is absent, whose join is not parked.
-- *leader*, told to a leader that restarts in a Stable group: below version 9 its old id, so that it
-  follows, and assigns nothing that nobody would get; from version 9 on its new one, with
+- *offer*: a join must offer the protocol type of the group, and a protocol that all members
+  support. If a member joins again, its earlier offer counts, too.
+- *parked*: without an answer yet. *Everybody* is parked only if no id is pending. If the member is
+  removed, its parked request gets UNKNOWN_MEMBER_ID, a join with memberId "". If a new process
+  takes over its instance, the request gets FENCED_INSTANCE_ID with the old id.
+- *elect*: the leader stays the leader if its join is parked; otherwise any member with a parked
+  join becomes the leader. *vote*: each member votes for its first protocol that all members
+  support, and the protocol with most votes wins.
+- *R* of a group is the largest rebalance timeout of its members at the start of the wait. A join of
+  version 0 has no rebalance timeout; its session timeout is used.
+- *room is full*: the group has `group.max.size` members. While a rebalance is prepared, only
+  members with a parked join count. A member that counts has room. A restarted process gets the
+  place of the member that it replaces: outside of a rebalance always, while one is prepared only if
+  the join of that member is parked or a place is free. An Empty group has room.
+- *generation + 1*: the group starts the next generation with all its members. The session timers of
+  **all** members restart, also of an absent static member, whose join is not parked.
+- *leader*, in the answer to a leader that restarts in a Stable group: below version 9 its old id,
+  so that it becomes a follower and sends no assignment; from version 9 its new id, with
   skipAssignment.
-- *initial delay is extendable*: since the delay began, or was extended, a new member came, and some
-  of R is left; *used up*: one of these is not so.
+- *initial delay is extendable*: a new member joined since the delay started or was last extended,
+  and a part of R is left. *used up*: otherwise.
 """
 
 _STATES_TITLE = f"""\
@@ -73,16 +75,15 @@ _STATES_TITLE = f"""\
 
 {_MADE}
 
-An arrow for each change of state that a rule of `{DEFAULT_REVISION}` can cause, with the request
-or timer that causes it.  A failover has no arrow: it puts a group into the state that was stored,
-whatever its state was.  A *Dead* group is being unloaded, so no arrow leaves it.
+Each arrow is a change of state by a rule of `{DEFAULT_REVISION}`, with its request or timer. A
+failover has no arrow, because it restores the stored state from any state. A *Dead* group is being
+unloaded, so no arrow leaves it.
 """
 
 _STATES_TABLE = """\
-## Which rules
+## Rules that change the state
 
-All other rules of [the table](table.md) leave the state as it is: they refuse or answer a request,
-or park it.
+All other rules of [the table](table.md) keep the state: they reject, answer or park a request.
 
 | from | to | rules |
 |---|---|---|"""
