@@ -51,17 +51,17 @@ ActKind = Literal[
 ]
 ACTS: dict[ActKind, str] = {
     "join": "JoinGroup under the id that the client knows",
-    "change": "the same with another subscription",
+    "change": "JoinGroup with another subscription",
     "stranger": "JoinGroup under an id that was never handed out",
-    "sync": "SyncGroup in the generation that the client was told",
+    "sync": "SyncGroup in the generation that the client knows",
     "heartbeat": "Heartbeat",
     "commit": "OffsetCommit",
     "leave": "LeaveGroup of itself",
-    "remove": "LeaveGroup of whoever holds the client's instance, without a member id",
-    "drop": "the connection is lost and the request that waits with it; the id is kept",
-    "restart": "the process ends and a new one that knows nothing takes its place",
+    "remove": "LeaveGroup for the client's instance, without a member id",
+    "drop": "the client loses its connection with the parked request, and keeps its id",
+    "restart": "the process ends, and a new one without any state replaces it",
     "tick": "time passes",
-    "failover": "another coordinator takes over with what was stored",
+    "failover": "another coordinator takes over with the stored state",
 }
 ALL_ACTS: Mapping[str, str] = dict(
     (*ACTS.items(), *((k, odd.about) for k, odd in ODD_ACTS.items()))
@@ -258,14 +258,14 @@ MILLION_STATES = 2_989_963
 _SHARED_SCOPES: tuple[NamedScope, ...] = (
     NamedScope(
         "zombie",
-        "a process that was a member once comes back under its old id, beside its successor",
+        "an old process returns under its old member id, next to its successor",
         Scope(
             clients=2, zombies=1, members=2, acts=("join", "sync", "heartbeat", "commit", "tick")
         ),
     ),
     NamedScope(
         "two processes",
-        "two processes are configured with one instance, restart and leave as they like",
+        "two processes have one instance id, restart and leave",
         Scope(
             clients=2,
             members=2,
@@ -274,7 +274,7 @@ _SHARED_SCOPES: tuple[NamedScope, ...] = (
     ),
     NamedScope(
         "two instances",
-        "two static members side by side, which change what they subscribe to",
+        "two static members that change their subscriptions",
         Scope(
             clients=2,
             instances=2,
@@ -305,7 +305,7 @@ _SHARED_SCOPES: tuple[NamedScope, ...] = (
     ),
     NamedScope(
         "operators",
-        "somebody asks about the group and its offsets, sets and deletes them",
+        "an operator reads, sets and deletes offsets of the group",
         Scope(
             clients=1,
             members=1,
@@ -326,7 +326,7 @@ _SHARED_SCOPES: tuple[NamedScope, ...] = (
     ),
     NamedScope(
         "bad manners",
-        "a dynamic and a static member that say what isn't theirs to say",
+        "a dynamic and a static member that send wrong requests",
         Scope(
             clients=2,
             dynamic=1,
@@ -336,12 +336,12 @@ _SHARED_SCOPES: tuple[NamedScope, ...] = (
     ),
     NamedScope(
         "no room",
-        "two static members where there is room for one",
+        "two static members, and room for one",
         Scope(clients=2, instances=2, members=2, places=1, acts=("join", "sync", "leave", "tick")),
     ),
     NamedScope(
         "borrowed instances",
-        "a dynamic member names an instance that nobody has",
+        "a dynamic member names a free instance",
         Scope(clients=1, dynamic=1, members=2, acts=("join", "pose", "claim", "sync", "tick")),
     ),
 )
@@ -355,7 +355,7 @@ CHECK_SCOPES: tuple[NamedScope, ...] = (
     ),
     NamedScope(
         "removal",
-        "somebody removes one of two static members, and the other one stays",
+        "an operator removes one of two static members",
         Scope(clients=2, instances=2, members=2, acts=("join", "sync", "heartbeat", "remove")),
     ),
     NamedScope(
@@ -494,7 +494,7 @@ DIFF_SCOPES: tuple[NamedScope, ...] = (
     ),
     NamedScope(
         "borrowed instances",
-        "a dynamic member names an instance that nobody has",
+        "a dynamic member names a free instance",
         Scope(clients=1, dynamic=1, members=2, acts=("join", "pose", "claim", "sync")),
     ),
 )

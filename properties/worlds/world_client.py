@@ -392,13 +392,13 @@ def _quit(seat: Seat, client: Client) -> Ask:
 
 ODD_ACTS: Mapping[str, OddAct] = {
     "pose": OddAct(
-        "JoinGroup under its id, with an instance that nobody has",
+        "JoinGroup under its id, with a free instance",
         _pose,
         joins=True,
         since=("JoinGroup", 5),
     ),
     "claim": OddAct(
-        "Heartbeat under its id, with an instance that nobody has",
+        "Heartbeat under its id, with a free instance",
         _claim,
         since=("Heartbeat", 3),
     ),
@@ -410,7 +410,9 @@ ODD_ACTS: Mapping[str, OddAct] = {
         since=("JoinGroup", 5),
     ),
     "mislead": OddAct("SyncGroup with a protocol that was not selected", _mislead),
-    "assign": OddAct("SyncGroup that assigns everything to its sender, who may not lead", _assign),
+    "assign": OddAct(
+        "SyncGroup that assigns everything to its sender, which may be a follower", _assign
+    ),
     "batch": OddAct("LeaveGroup of a stranger and of itself", _batch, since=("LeaveGroup", 3)),
     "save": OddAct("OffsetCommit of an operator, without member and generation", _save, False),
     "transact": OddAct(
@@ -432,7 +434,7 @@ ODD_ACTS: Mapping[str, OddAct] = {
     "describe": OddAct("DescribeGroups", _describe, member=False),
     "list": OddAct("ListGroups", _list, member=False),
     "quit": OddAct(
-        "LeaveGroup of itself by its member id alone: a static one leaves its instance out",
+        "LeaveGroup of itself by its member id alone, without its instance",
         _quit,
         since=("LeaveGroup", 3),
     ),

@@ -162,10 +162,10 @@ _ACTS = """
 |---|---|"""
 
 _NEVER = """
-A check covers only what these clients do. No world of every check has the acts {}. A static
-member sends its instance id in every request except `quit`. No client names the id or the instance
-of another client, and all but the `old` ones speak the highest versions of the revision. For other
-acts, more members or old versions, add
+A check covers only the requests of these clients. No world of the first table has the acts {}.
+A static member sends its instance id in every request except `quit`. No client names the id or the
+instance of another client. All but the `old` ones speak the highest versions of the revision. For
+other acts, more members or old versions, add
 [a world of your own](properties.md#a-world-of-your-own), for example `Scope(clients=3, instances=3,
 members=3, old=1, acts=("join", "stranger", "sync"))`.
 """

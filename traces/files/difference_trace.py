@@ -71,7 +71,7 @@ class DifferenceStory:
         names = " | ".join(dict.fromkeys(rule or _SILENT for rule in difference.decided))
         if difference.after:
             return f"{names}, after {', '.join(difference.after)}"
-        return names if difference.rules else f"{names}: what versions or drafts can say"
+        return names if difference.rules else f"{names}: other versions of the request"
 
     def why(self, *, mark: str = "") -> list[str]:
         """Return a line for each rule that matters: its revision, its reason, its source.
@@ -201,7 +201,7 @@ def lost_words(loss: Unsaid) -> str:
     """Describe the request that a revision can't have."""
     text = f"{loss.revision}: {loss.api} can't name the instance"
     if loss.lost:
-        text += f" (so nothing is compared for: {', '.join(loss.lost)})"
+        text += f" (not compared: {', '.join(loss.lost)})"
     return text
 
 
