@@ -30,15 +30,15 @@ PIPELINE_WAYS = ("bare", "local", "local[1]", "local[2]")
 
 @click.group("bench")
 def bench_group() -> None:
-    """Print figures as JSON."""
+    """Measure parts of fencepost, and print the figures as JSON."""
 
 
 @bench_group.command("model")
-@click.option("--seconds", default=5.0, show_default=True, help="How long to measure.")
+@click.option("--seconds", default=5.0, show_default=True, help="Duration of the measurement.")
 @click.option(
     "--beside",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A kip345_small.py whose random walk is measured in the same run.",
+    help="Also measure the random walk of this kip345_small.py.",
 )
 def bench_model(seconds: float, beside: Path | None) -> None:
     """Measure requests per second of the pure model, and memory per 10,000 live groups."""
@@ -54,10 +54,14 @@ def bench_model(seconds: float, beside: Path | None) -> None:
 @bench_group.command("assignors")
 @click.option("--members", type=click.IntRange(2), default=1000, show_default=True)
 @click.option("--partitions", type=click.IntRange(10), default=10_000, show_default=True)
-@click.option("--java/--no-java", default=True, show_default=True, help="Java's beside them.")
-@click.option("--save", type=click.Path(dir_okay=False, path_type=Path), help="Keep them, too.")
+@click.option("--java/--no-java", default=True, show_default=True, help="Also measure Java's.")
+@click.option(
+    "--save",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Also write the figures to this file.",
+)
 def bench_assignors(members: int, partitions: int, java: bool, save: Path | None) -> None:
-    """Measure milliseconds of each assignor for a big group, beside Java's."""
+    """Measure milliseconds of each assignor for a large group, and of Java's."""
     rows = assignor_figures(members, partitions, java=java)
     for row in rows:
         click.echo(json.dumps(row))
@@ -73,7 +77,7 @@ def bench_assignors(members: int, partitions: int, java: bool, save: Path | None
     multiple=True,
     default=(250, 1000),
     show_default=True,
-    help="Of a group; may be given several times.",
+    help="Members of a group (may be repeated).",
 )
 @before_options
 def bench_groups(sizes: tuple[int, ...], before: Path | None, rounds: int) -> None:
@@ -84,7 +88,9 @@ def bench_groups(sizes: tuple[int, ...], before: Path | None, rounds: int) -> No
 @bench_group.command("fuzz")
 @click.argument("target", default="model:kafka-4")
 @click.option("--requests", type=click.IntRange(1), default=10_000, show_default=True)
-@click.option("--minutes", type=click.FloatRange(0, min_open=True), help="Instead of --requests.")
+@click.option(
+    "--minutes", type=click.FloatRange(0, min_open=True), help="Duration, instead of --requests."
+)
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True)
 @before_options
 def bench_fuzz(
@@ -96,9 +102,9 @@ def bench_fuzz(
     before: Path | None,
     rounds: int,
 ) -> None:
-    """Measure requests per second of a search of TARGET, and the cost for us and the target.
+    """Measure requests per second of a search of TARGET, and the CPU time of both sides.
 
-    Without a TARGET of the model in this process, where only CPU time counts.
+    Without a TARGET, the model is searched in this process, and only CPU time counts.
     """
     seconds = None if minutes is None else 60 * minutes
     figures = measured(fuzz_figures, (target, requests, jobs, seconds), before, rounds)
@@ -112,21 +118,21 @@ def bench_fuzz(
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="Make logs of one line in so many, with as few groups.",
+    help="Divide the lines and the groups of the logs by this number.",
 )
 @click.option("--seed", default=0, show_default=True)
 @click.option(
     "--keep",
     type=click.Path(file_okay=False, path_type=Path),
-    help="A folder, where to leave the logs that were made.",
+    help="Keep the generated logs in this folder.",
 )
 @before_options
 def bench_audit(
     log: Path | None, part: int, seed: int, keep: Path | None, before: Path | None, rounds: int
 ) -> None:
-    """Measure lines per second of the audit, beside plain JSON parsing of the same LOG.
+    """Measure lines per second of the audit, and of plain JSON parsing of the same LOG.
 
-    Without a LOG, of a healthy one and of one full of problems, which are generated.
+    Without a LOG, two logs are generated: a healthy one, and one full of problems.
     """
     if log is not None:
         figures = measured(audit_figures, (str(log.absolute()),), before, rounds)
@@ -152,7 +158,7 @@ def bench_audit(
     multiple=True,
     default=("E",),
     show_default=True,
-    help="Of kip345-small; may be given several times.",
+    help="Configuration of kip345-small (may be repeated).",
 )
 @click.option(
     "--way",
@@ -161,20 +167,20 @@ def bench_audit(
     multiple=True,
     default=("frontier",),
     show_default=True,
-    help="How it is explored; may be given several times.",
+    help="Implementation (may be repeated).",
 )
 @click.option(
     "--bound",
     type=click.Choice(list(BOUNDS)),
     default="quick",
     show_default=True,
-    help="Of the real model, with one process and with two.",
+    help="Bound of the real model.",
 )
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True)
 @click.option(
     "--beside",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="A folder with kip345_small.py and stateright/, measured in the same run.",
+    help="Also measure this folder, with kip345_small.py and stateright/.",
 )
 def bench_explore(
     configurations: tuple[str, ...],
@@ -191,7 +197,7 @@ def bench_explore(
 
 @bench_group.command("pipeline")
 @click.option(
-    "--traces", type=click.IntRange(10), default=20_000, show_default=True, help="So many."
+    "--traces", type=click.IntRange(10), default=20_000, show_default=True, help="Number of traces."
 )
 @click.option(
     "--way",
@@ -200,7 +206,7 @@ def bench_explore(
     multiple=True,
     default=PIPELINE_WAYS,
     show_default=True,
-    help="A bare loop, one process, or Spark on so many cores; may be given several times.",
+    help="A bare loop, one process, or Spark on N cores (may be repeated).",
 )
 @before_options
 def bench_pipeline(traces: int, ways: tuple[str, ...], before: Path | None, rounds: int) -> None:
@@ -229,7 +235,7 @@ def bench_pipeline(traces: int, ways: tuple[str, ...], before: Path | None, roun
     multiple=True,
     default=tuple(LARGE),
     show_default=True,
-    help="Which; may be given several times.",
+    help="Deployment (may be repeated).",
 )
 def bench_simulator(names: tuple[str, ...]) -> None:
     """Measure CPU seconds to simulate rolling bounces of large groups."""
