@@ -248,7 +248,9 @@ def check_command(
     Results of a property:
       holds
       expected violation   The revision or its base breaks it by design;
-                           --property shows the run.
+                           --property shows the run.  In safety, your own
+                           rule has it, too, if a release's rule has equal
+                           guard, steps and answer.
       violated             A failure.
       violated, as its text asks
                            A failure, too: the text of a draft demands it.
@@ -266,7 +268,8 @@ def check_command(
                            or accepts what it refuses.  With --strict exit
                            code 2.  If the property is violated anyway,
                            check can't tell.
-      covered
+      covered              A shipped property or one of yours, in a shipped
+                           world or one of yours, would notice the fault.
 
     At the end, `check` lists the rules of the base that no property covers.
 

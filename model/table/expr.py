@@ -73,7 +73,8 @@ class Column(Feature):
     TxnOffsetCommit, and a row of LeaveGroup.  Each value needs a rule wherever it can occur, so
     narrow the old rule: `all_of(old.guard, MINE.among(False))`.  The function must not depend on
     the spelling of ids or the number of a generation: worlds rename ids, and without a failover
-    their generation is always 1.  In proofs the column may have any value.
+    their generation is always 1.  `check` names the values that occur in none of its worlds.  In
+    proofs the column may have any value.
     """
 
     of: Callable[[Any, str, str | None], Hashable]

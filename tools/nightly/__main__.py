@@ -129,6 +129,8 @@ def nightly_command(
     it, open if an earlier night reported it, and else new.  Intermittent failures are separate
     entries, and are forgotten after a week.
 
+    The summary names a newer Kafka than the newest that was tried.
+
     nightly.json has a schema, tools/nightly/nightly-1.schema.json.
     """  # noqa: D301  (click keeps the lines after it)
     for target in targets:
