@@ -70,12 +70,13 @@ difference as trace files for `fencepost replay`. Exit code 1 means that they di
 
 ```console
 $ fencepost diff kafka-3.9 kafka-4 --clients 1 --act join --act commit --act failover --max-depth 3
+kafka-3.9 and kafka-4 differ in 1 way.
+...
 1. COMMIT-GROUP-NOT-FOUND
 ...
        kafka-3.9 → t-0 ILLEGAL_GENERATION  [COMMIT-GROUP-NOT-FOUND]
        kafka-4   → t-0 GROUP_ID_NOT_FOUND  [COMMIT-GROUP-NOT-FOUND]
 ...
-kafka-3.9 and kafka-4 differ in 1 way.
 $ echo $?
 1
 ```
