@@ -51,6 +51,10 @@ _LIMIT_MS = 8000
 _USUAL_AGE_MS = 300_000
 """Age at which metadata are asked for again, if nothing else is set."""
 
+_UNREAD = "does not read a partition that it is assigned"
+_UNUSED = "does not use an assignment"
+"""The library didn't even report the partition to its user."""
+
 _GRACE_MS = 500
 """Delay of records that the user had already received when its partitions were revoked."""
 
@@ -255,10 +259,13 @@ def _reads_assigned(evidence: Evidence) -> Iterator[Verdict]:
             begun = max(at_ms, since)
             topic, number = partition
             how = "further records" if _delivered(evidence, run, partition) else "any record"
+            observed, gap = _UNREAD, ""
+            if not _is_reported(evidence, tenure):
+                observed, gap = _UNUSED, "the library didn't report it to its user, "
             yield violated(
-                "does not read a partition that it is assigned",
+                observed,
                 f"{run.name} is assigned {topic}-{number} since {(until - since) / 1000:.1f} s, "
-                f"and its user wasn't given {how} of it, from offset {offset} on, for "
+                f"{gap}and its user wasn't given {how} of it, from offset {offset} on, for "
                 f"{(until - begun) / 1000:.1f} s",
                 begun,
             )
@@ -287,6 +294,17 @@ def _held(evidence: Evidence, run: ConsumerRun) -> dict[Partition, list[Span]]:
             else:
                 spans.append((since, until))
     return held
+
+
+def _is_reported(evidence: Evidence, tenure: _Tenure) -> bool:
+    """Tell if a library reported to its user a partition that a sync gave it.
+
+    True where a library reports no partitions at all.
+    """
+    spans = _held(evidence, tenure.run).get(tenure.partition, ())
+    return not evidence.tells_partitions or any(
+        since < tenure.until_ms and tenure.since_ms < until for since, until in spans
+    )
 
 
 def _answered(evidence: Evidence, run: ConsumerRun) -> dict[Partition, list[Span]]:

@@ -46,7 +46,11 @@ def _target(old: dict[str, Any]) -> str:
 def _shaky(certificate: dict[str, Any]) -> list[str]:
     """The cases whose known failure comes and goes."""
     known = load(certificate["target"], certificate["version"], folder=CLIENT_FOLDER)
-    return [entry.case for entry in known if entry.intermittent]
+    anywhere = {entry.rule for entry in known if entry.anywhere}
+    return [
+        *(entry.case for entry in known if entry.intermittent),
+        *(case for case in certificate["cases"] if case.split("/")[0] in anywhere),
+    ]
 
 
 @pytest.mark.parametrize(

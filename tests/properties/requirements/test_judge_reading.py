@@ -68,6 +68,17 @@ def test_each_partition_is_read() -> None:
     assert "further records of it, from offset 2 on" in verdict.sentence
 
 
+def test_an_assignment_that_the_library_does_not_even_report_fails_in_another_way() -> None:
+    again = [revoked(A, 990, 0, 1), *member(A, 1000, 0, 1, generation=2)]
+    reported = judge(ASSIGNED, evidence(BEGUN, again, GOES_ON, end=END))
+    forgotten = judge(ASSIGNED, evidence(BEGUN, again[:-1], GOES_ON[:1], end=END))
+    assert reported.observed == "does not read a partition that it is assigned"
+    assert forgotten.observed == "does not use an assignment"
+    assert "the library didn't report it to its user" in forgotten.sentence
+    silent = [A, join(A, 10), sync(A, 20, gets=(0,)), produced(50)]
+    assert judge(ASSIGNED, evidence(silent, end=END)).observed == reported.observed
+
+
 def test_what_was_kept_is_read_after_a_rebalance() -> None:
     again = member(A, 1000, 0, generation=2)
     assert judge(ASSIGNED, evidence(BEGUN, again, GOES_ON, end=END)).outcome is Outcome.PASS
