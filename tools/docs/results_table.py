@@ -1,0 +1,73 @@
+"""Write the results of README.md: the newest kept certificate of each implementation.
+
+`python -m tools.docs.results_table`, in a checkout, writes them anew between their two marks.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from fencepost.properties.judging.outcome import Outcome
+from tools.docs import certificates_page, clients_page
+
+FILE = "README.md"
+_BEGIN = "<!-- results: made by `python -m tools.docs.results_table` -->\n"
+_END = "<!-- end of results -->"
+_FAILED = (Outcome.FAIL, Outcome.KNOWN_FAILURE, Outcome.STALE_KNOWN_FAILURE)
+
+
+def with_results(text: str, docs: Path) -> str:
+    """Put the tables between their marks in a text.  Raises ValueError without the marks."""
+    before, mark, rest = text.partition(_BEGIN)
+    _, end, after = rest.partition(_END)
+    if not mark or not end:
+        raise ValueError(f"{FILE} lacks the lines {_BEGIN.strip()!r} and {_END!r}: put them back")
+    return f"{before}{mark}\n{tables(docs)}\n\n{end}{after}"
+
+
+def tables(docs: Path) -> str:
+    """Make a table of brokers and one of client libraries."""
+    brokers = certificates_page.read_all(docs / "certificates")
+    clients = clients_page.read_all(docs / clients_page.FOLDER)
+    return f"{table('broker', brokers)}\n\n{table('client library', clients)}"
+
+
+def table(kind: str, certificates: Sequence[Mapping[str, Any]]) -> str:
+    """Make a table with a row for each implementation, its newest version, the best first."""
+    newest: dict[str, Mapping[str, Any]] = {}
+    for certificate in certificates:
+        name = str(certificate["target"]).partition(":")[0]
+        if name not in newest or _number(certificate) > _number(newest[name]):
+            newest[name] = certificate
+    rows = sorted(map(_row, newest.values()), key=lambda row: (-row[0], row[1]))
+    head = f"| {kind} | passes | fails | undecided |\n|---|---|---|---|"
+    return "\n".join((head, *(line for _, line in rows)))
+
+
+def _number(certificate: Mapping[str, Any]) -> tuple[tuple[int, ...], bool]:
+    """Return the version for comparisons; of one version, the target without a suffix is newer."""
+    version = str(certificate["target"]).partition(":")[2]
+    plain = version.partition("+")[0].partition("*")[0]
+    return tuple(int(part) for part in plain.split(".") if part), plain == version
+
+
+def _row(certificate: Mapping[str, Any]) -> tuple[float, str]:
+    counts = Counter(Outcome(case["outcome"]) for case in certificate["cases"].values())
+    failed, unknown = sum(counts[outcome] for outcome in _FAILED), counts[Outcome.UNKNOWN]
+    passed = counts[Outcome.PASS]
+    total = passed + failed + unknown
+    cells = (f"`{certificate['target']}`", f"{passed} of {total}", str(failed), str(unknown))
+    return passed / total, f"| {' | '.join(cells)} |"
+
+
+def main(root: Path) -> None:
+    """Write the results in the README of a checkout anew."""
+    path = root / FILE
+    path.write_text(with_results(path.read_text("utf-8"), root / "docs"), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(Path())
