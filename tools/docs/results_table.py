@@ -20,31 +20,33 @@ _FAILED = (Outcome.FAIL, Outcome.KNOWN_FAILURE, Outcome.STALE_KNOWN_FAILURE)
 
 
 def with_results(text: str, docs: Path) -> str:
-    """Put the tables between their marks in a text.  Raises ValueError without the marks."""
+    """Put the table between their marks in a text.  Raises ValueError without the marks."""
     before, mark, rest = text.partition(_BEGIN)
     _, end, after = rest.partition(_END)
     if not mark or not end:
         raise ValueError(f"{FILE} lacks the lines {_BEGIN.strip()!r} and {_END!r}: put them back")
-    return f"{before}{mark}\n{tables(docs)}\n\n{end}{after}"
+    return f"{before}{mark}\n{table(docs)}\n\n{end}{after}"
 
 
-def tables(docs: Path) -> str:
-    """Make a table of brokers and one of client libraries."""
+def table(docs: Path) -> str:
+    """Make a table of brokers and client libraries."""
     brokers = certificates_page.read_all(docs / "certificates")
     clients = clients_page.read_all(docs / clients_page.FOLDER)
-    return f"{table('broker', brokers)}\n\n{table('client library', clients)}"
+    lines = ["| kind | target | passes | fails | undecided |", "|---|---|---|---|---|"]
+    lines += [f"| broker {row}" for row in rows(brokers)]
+    lines += [f"| client {row}" for row in rows(clients)]
+    return "\n".join(lines)
 
 
-def table(kind: str, certificates: Sequence[Mapping[str, Any]]) -> str:
-    """Make a table with a row for each implementation, its newest version, the best first."""
+def rows(certificates: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the cells of each implementation in its newest version, the best first."""
     newest: dict[str, Mapping[str, Any]] = {}
     for certificate in certificates:
         name = str(certificate["target"]).partition(":")[0]
         if name not in newest or _number(certificate) > _number(newest[name]):
             newest[name] = certificate
-    rows = sorted(map(_row, newest.values()), key=lambda row: (-row[0], row[1]))
-    head = f"| {kind} | passes | fails | undecided |\n|---|---|---|---|"
-    return "\n".join((head, *(line for _, line in rows)))
+    ranked = sorted(map(_row, newest.values()), key=lambda row: (-row[0], row[1]))
+    return [cells for _, cells in ranked]
 
 
 def _number(certificate: Mapping[str, Any]) -> tuple[tuple[int, ...], bool]:
