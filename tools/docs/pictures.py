@@ -55,7 +55,7 @@ class Picture:
 
 _TARGETS = (
     *("kafka-2.3.0", "kafka-2.4.1", "kafka-2.8.0", "kafka-3.9.1+old", "kafka-4.4.0"),
-    *("kfake", "nafka", "rivine", "seaweedfs", "tansu"),
+    *("kfake", "nafka", "seaweedfs", "tansu"),
 )
 _CERTIFICATES = " ".join(f"docs/certificates/{name}.json" for name in _TARGETS)
 _FORMS = "--members 4 --partitions 8 --compare eager,static+cooperative"
@@ -69,19 +69,21 @@ PICTURES = (
         "trace.html",
         ".lanes",
         width=1040,
+        height=1000,
     ),
     Picture(
         "certificate",
         ("view docs/certificates/kfake.json -o certificate.html",),
         "certificate.html",
         "[aria-labelledby=reasons-title]",
+        width=1180,
         height=640,
     ),
     Picture(
         "timeline",
         ("audit examples/server-logs/server.log.gz --report audit",),
         "audit/index.html",
-        "[aria-labelledby=line-title]",
+        ".times > .lane:nth-of-type(8)",
     ),
     Picture(
         "results",
