@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.banned_words import NAMES, OPENERS, WHOLE_NAMES, wrong_phrases
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -46,68 +47,6 @@ ROOMS_DONE: tuple[str, ...] = (
     "traces/pipeline",
     "traces/report",
 )
-
-_VERB = "a verb in the imperative mood, such as Return, Find, Count"
-_NOUN = "the thing itself, as a noun"
-OPENERS = {
-    "How": "Count, Measure, Describe; for a number its noun: Seconds until …",
-    "Same": "Like `other`, and then the difference",
-    "The same": "Like `other`, and then the difference",
-    "What": f"{_VERB}; for a constant {_NOUN}",
-    "When": f"{_VERB}; for a time its noun: Time of …",
-    "Where": f"{_VERB}; for a place {_NOUN}",
-    "Whether": "Return True if …; for a flag: True if …",
-    "Which": f"{_VERB}; for a constant {_NOUN}",
-    "Who": f"{_VERB}; for a constant {_NOUN}: Members that …",
-    "Whom": f"{_VERB}; for a constant {_NOUN}",
-    "Whose": f"{_VERB}; for a constant {_NOUN}",
-    "Why": "Explain, Return the reason; for a constant: Reason for …",
-}
-"""First words of a docstring that answer a question, each with what to write instead."""
-
-PHRASES = {
-    "found out": "detected, determined",
-    "hangs on": "depends on",
-    "put down to": "attributed to",
-    "so long": "the number: this many seconds",
-    "so many": "the number: this many",
-    "so much": "the number, with its unit",
-}
-"""Idioms that no docstring and no comment uses, each with what to write instead."""
-
-WORDS = {
-    "acquitted": "excused",
-    "asked": "request",
-    "deed": "action",
-    "deeds": "actions",
-    "doing": "action",
-    "doings": "actions",
-    "found": "result, match, violation",
-    "liar": "faulty_…",
-    "liars": "faulty_…",
-    "lives": "runs",
-    "oddities": "variants",
-    "oddity": "variant",
-    "said": "text, message, statement",
-    "seen": "visited, observed",
-    "shown": "text, displayed",
-    "sights": "repeats",
-    "suspicion": "repeated failure",
-    "suspicions": "repeated failures",
-    "told": "message, report, answer",
-    "wanted": "expected, required",
-}
-"""Words that no name contains, each with better ones."""
-
-WHOLE_NAMES = {
-    "cast": "processes",
-    "given": "inputs, arguments",
-    "life": "run",
-    "one": "the noun of the thing",
-    "ones": "the noun of the things",
-    "what": "the noun of the thing",
-}
-"""Names that name nothing, each with better ones; as a part of a longer name they are fine."""
 
 PUBLISHED: dict[tuple[str, str], str] = {
     ("conformance/advise/advice_document.py", "given"): "a field of advice.json",
@@ -192,13 +131,6 @@ def wrong_opener(text: str) -> str | None:
     return None
 
 
-def wrong_phrases(text: str) -> Iterator[str]:
-    flat = " ".join(text.split())
-    for phrase, better in PHRASES.items():
-        if re.search(rf"\b{phrase}\b", flat, re.IGNORECASE):
-            yield f"{phrase!r}: write {better}"
-
-
 def wrong_name(name: str, file: str = "") -> str | None:
     """Return which word of a name is banned and what to write instead, or None."""
     bare = name.strip("_").lower()
@@ -207,8 +139,8 @@ def wrong_name(name: str, file: str = "") -> str | None:
     if bare in WHOLE_NAMES:
         return f"name {name!r}: write {WHOLE_NAMES[bare]}"
     for part in _PARTS.findall(name):
-        if part.lower() in WORDS:
-            return f"name {name!r} has {part.lower()!r}: write {WORDS[part.lower()]}"
+        if part.lower() in NAMES:
+            return f"name {name!r} has {part.lower()!r}: write {NAMES[part.lower()]}"
     return None
 
 

@@ -160,14 +160,14 @@ def conflict_of(known: KnownGroup, shortest_s: float) -> str:
     """Describe the conflict in a sentence; `shortest_s`: the shortest session that is safe."""
     if known.gap_s is None or known.shortest_s > SESSIONS_S[1]:
         return (
-            f"processes that are silent for {known.pause_s:g} s and live can be told from "
-            f"dead ones by no session timeout that brokers allow, {shortest_s:g} s at most"
+            f"processes that are silent for {known.pause_s:g} s and alive look dead with "
+            f"every session timeout that brokers allow, {shortest_s:g} s at most"
         )
     why = f"a session shorter than {BEATS} heartbeats would end by two that are lost"
     if known.shortest_s == SESSIONS_S[0]:
         why = "brokers allow no shorter one by default"
     if known.shortest_s == known.pause_s + known.heartbeat_s:
-        why = f"a process that lives may be silent for {known.pause_s:g} s (--longest-pause-s)"
+        why = f"a live process may be silent for {known.pause_s:g} s (--longest-pause-s)"
     outs = list(_ways_out(known, known.gap_s))
     remedy = f": give {', or '.join(outs)}" if outs else ""
     return (
@@ -718,8 +718,9 @@ def _warnings(there: Sequence[Bounce]) -> list[str]:
     if (old.offers, new.offers) == (BOTH, "cooperative"):
         words.append(
             "Members that offer both assignors, as Java's consumer does by default since 3.0, "
-            "leave RangeAssignor out in one bounce. Where RangeAssignor alone is set it takes two, "
-            f"of which the first offers both: in one {fails} (--strategy eager tells so)."
+            "leave RangeAssignor out in one bounce. With RangeAssignor alone set, it takes two "
+            f"bounces, and the first offers both: in one {fails} "
+            "(--strategy eager says that it is so)."
         )
     elif {old.offers, new.offers} == set(CLASS_NAMES):
         words.append(

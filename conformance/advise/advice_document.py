@@ -68,7 +68,7 @@ class KnownRow(Document, frozen=True, kw_only=True):
     deployments: Number
     crashes: Number
     deaths: Number
-    heartbeat_s: Annotated[Seconds, Meta(description="Today's; settings have what is advised.")]
+    heartbeat_s: Annotated[Seconds, Meta(description="Today's; settings have the advised one.")]
     keeps_heartbeat: bool | UnsetType = UNSET
     session_s: Seconds
     is_static: bool
@@ -219,7 +219,7 @@ class AdviceDocument(Document, frozen=True, kw_only=True):
 SCHEMA = DocumentSchema(
     "advice-1",
     "What to set for a consumer group",
-    "What fencepost advise --json prints. Times that end in _partition_s are summed over "
+    "The output of fencepost advise --json. Times that end in _partition_s are summed over "
     "partitions.",
     AdviceDocument,
     {

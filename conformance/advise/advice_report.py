@@ -115,7 +115,7 @@ def settings(advice: Advice) -> list[str]:
 def head_words(advice: Advice, log: LogFacts | None) -> Iterator[str]:
     """Write the sentences to read before anything is set: what a log shows goes first."""
     if log is not None and log.problems:
-        yield "First mend what fencepost audit says of this group:"
+        yield "First fix the problems that fencepost audit reports for this group:"
         yield from problem_words(log)
     if advice.conflict:
         yield f"{advice.conflict[0].upper()}{advice.conflict[1:]}."
@@ -286,7 +286,7 @@ def _shorter_words(advice: Advice, inputs: Sequence[str]) -> Iterator[str]:
     yield (
         f"A session of {best.session_s:g} s is shorter than today's {today.session_s:g} s, which "
         f"{enough}: with the shorter one a dead host is noticed "
-        f"{today.session_s - best.session_s:g} s sooner. Keep today's if a process that lives may "
+        f"{today.session_s - best.session_s:g} s sooner. Keep today's if a live process may "
         f"be silent for longer than {best.session_s - best.heartbeat_s:g} s."
     )
 
@@ -301,7 +301,7 @@ def _static_words(advice: Advice, restarts: int | None) -> Iterator[str]:
     if best.is_static:
         yield (
             f"A restart that doesn't outlive the session causes no rebalance, "
-            f"{_percent(known, 1 - point.outlives, restarts)}. What the process had waits for it."
+            f"{_percent(known, 1 - point.outlives, restarts)}. Its partitions wait for the process."
         )
     lost, now = _sum(static.lost_s), _sum(best.lost_s)
     if enough is not None and point.outlives > FEW:
@@ -310,13 +310,13 @@ def _static_words(advice: Advice, restarts: int | None) -> Iterator[str]:
         if known.gap_s is not None and needed.longest_detection_s > known.gap_s:
             breaks = f" That breaks the gap of {known.gap_s:g} s."
         yield (
-            f"Static members whose restarts cause a rebalance once in twenty at most need a "
+            f"If at most one restart in twenty may cause a rebalance, static members need a "
             f"session of {enough.session_s:g} s, which "
             f"{_percent(known, 1 - needed.outlives, restarts)} don't outlive: "
             f"{setting_words(enough)} would lose {_sum(enough.lost_s)} in a week instead of "
             f"{now}, with "
             f"{enough.week.rebalances:,.1f} rebalances instead of {best.week.rebalances:,.1f}, "
-            f"since what a process had waits for its restart, "
+            f"since the partitions of a process wait for its restart, "
             f"{longest_restart_s(known, enough.form, enough.session_s):.1f} s at most.{breaks}"
         )
     elif best.is_static or lost == now:
@@ -377,8 +377,8 @@ def _close_words(advice: Advice) -> Iterator[str]:
     elif any(row.lost_s < best.lost_s for row in advice.as_good):
         why = "needs no other assignor"
     yield (
-        f"Too close to call: {'; '.join(rows)}. The arithmetic is no nearer than a tenth, and what "
-        f"is advised {why}."
+        f"Too close to call: {'; '.join(rows)}. The arithmetic is exact to a tenth, and the "
+        f"advice {why}."
     )
 
 
@@ -417,7 +417,7 @@ def _wait_words(advice: Advice) -> Iterator[str]:
     below = [point for point in advice.curve if point.session_s < best.session_s]
     if below and "silence" in below[-1].why_not and known.pause_s + known.heartbeat_s > 15:
         yield (
-            f"No shorter session is advised since a process that lives may be silent for "
+            f"No shorter session is advised since a live process may be silent for "
             f"{known.pause_s:g} s (--longest-pause-s)."
         )
 
@@ -458,8 +458,8 @@ def log_words(advice: Advice, log: LogFacts) -> Iterator[str]:
         )
     if log.shared:
         yield (
-            f"Several processes take {', '.join(log.shared)} from each other, which fencepost "
-            "audit tells: mend that first, it may look like restarts."
+            f"Several processes take {', '.join(log.shared)} from each other, as fencepost "
+            "audit reports: fix that first, it may look like restarts."
         )
     if log.library is not None and log.library.name != JAVA.name:
         yield from _library_words(log.library)
@@ -475,7 +475,7 @@ def log_words(advice: Advice, log: LogFacts) -> Iterator[str]:
     avoided = log.avoided(best.form, best.session_s)
     stopped_s = avoided_s(avoided) if avoided else None
     took = "" if stopped_s is None else f", which took {_short(stopped_s)}"
-    yield f"What is advised would have avoided {len(avoided)} of the {rebalances}{took}."
+    yield f"The advised settings would have avoided {len(avoided)} of the {rebalances}{took}."
     yield from _unlike_restarts(log)
     if log.left_out:
         yield "The log has more rows than an audit keeps; only those are counted."
@@ -516,7 +516,7 @@ def audit_words(advice: Advice, log: LogFacts | None) -> Iterator[str]:
         yield AIMS
         yield (
             f"Here static membership would have avoided {log.saved} of {rebalances} rebalances"
-            f"{_cost_of_audit(advice, needed_ms)}; what is advised avoids {avoided}, and loses "
+            f"{_cost_of_audit(advice, needed_ms)}; the advised settings avoid {avoided}, and lose "
             f"{_sum(best.lost_s)}."
         )
     elif avoided < log.saved:
@@ -711,7 +711,7 @@ def print_advice(
     say("")
     say(
         "These lines simulate one event of each kind, as advised and otherwise. The figures are "
-        "expected means: what the seeds come to may differ by a tenth, and by half a heartbeat "
+        "expected means: a simulation may differ by a tenth, and by half a heartbeat "
         "interval of one member's partitions for each restart. Of a group of many members each "
         "takes minutes:"
     )

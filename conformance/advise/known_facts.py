@@ -223,9 +223,7 @@ FACTS = {
     "topics": Fact("--partitions", "{} partitions, of one topic"),
     "at_a_time": Fact("--at-a-time", "a deployment restarts {} process at a time"),
     "gap_s": Fact("--tolerated-gap-s"),
-    "pause_s": Fact(
-        "--longest-pause-s", "a process that lives is never silent for longer than {:g} s"
-    ),
+    "pause_s": Fact("--longest-pause-s", "a live process is never silent for longer than {:g} s"),
     "processing_s": Fact("--processing-s", "work on what one poll returned takes up to {:g} s"),
     "resume_s": Fact(
         "--resume-s",

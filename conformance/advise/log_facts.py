@@ -110,7 +110,7 @@ def read_reports(files: Sequence[Path], group: str | None) -> Report:
     """
     if documents := [file for file in files if file.suffix == ".json"]:
         if len(files) > 1:
-            raise AdviceError(f"{documents[0]}: give the JSON of one audit, and nothing beside it")
+            raise AdviceError(f"{documents[0]}: give the JSON of one audit alone")
         return _read_json(documents[0])
     log_options = LogOptions()
     only = frozenset({group} if group else ())
@@ -282,7 +282,7 @@ def _instead_of_restarts(log: LogFacts) -> Iterator[str]:
     if log.shared:
         yield (
             f"several processes of group {log.group} take {', '.join(log.shared)} from each other "
-            "(fencepost audit tells which), so the log shows no restart: give each process its own "
+            "(fencepost audit names them), so the log shows no restart: give each process its own "
             "group.instance.id first, or say with --restart-s how long a restart takes."
         )
         return
@@ -315,7 +315,7 @@ def expired_words(log: LogFacts) -> Iterator[str]:
     if waited:
         yield (
             f"{plural(len(waited), 'new member')} waited for the session of a dead predecessor to "
-            "end: a static member takes its place at once, whatever the session timeout."
+            "end: a static member takes its place at once, with any session timeout."
         )
     if not log.expired or log.back_s is None:
         return
@@ -328,7 +328,7 @@ def expired_words(log: LogFacts) -> Iterator[str]:
         f"{plural(log.expired, 'member')} expired, and came back up to {log.back_s:.1f} s later. A "
         "session timeout that keeps the place of a static member, or of a process that lived, is "
         f"longer than {session} and these {1000 * log.back_s:.0f} ms together{enough}. The log "
-        "doesn't show if their processes lived: if they did, find out why they were silent."
+        "doesn't show if their processes lived: if they did, check why they were silent."
     )
 
 

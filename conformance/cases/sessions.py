@@ -141,7 +141,7 @@ def heartbeats_keep_alive_between_join_and_sync(s: Script) -> None:
 
 @case("HEARTBEAT-PREPARING", "JOIN-MEMBER-PREPARING")
 def heartbeats_keep_alive_during_a_rebalance(s: Script) -> None:
-    """A member sends heartbeats in the join phase: it stays a member, and is told to rejoin."""
+    """A member sends heartbeats in the join phase: it stays a member, and must rejoin."""
     s.says("b", session=SHORT)
     s.preparing("a", "b")
     s.join("a")

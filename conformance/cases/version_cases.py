@@ -244,13 +244,13 @@ def _leave_while_syncs_wait(s: Script, *versions: int) -> None:
 
 @case("LEAVE-MEMBER", "JOIN-PHASE-ALL-JOINED")
 def overtaken_syncs_of_old_versions(s: Script) -> None:
-    """A member leaves while syncs of old versions are parked: each is told to rejoin."""
+    """A member leaves while syncs of old versions are parked: each must rejoin."""
     _leave_while_syncs_wait(s, 0, 1, 3)
 
 
 @case("LEAVE-MEMBER", "JOIN-PHASE-ALL-JOINED")
 def overtaken_syncs_of_newer_versions(s: Script) -> None:
-    """A member leaves while syncs of flexible versions are parked: each is told to rejoin."""
+    """A member leaves while syncs of flexible versions are parked: each must rejoin."""
     _leave_while_syncs_wait(s, 4, 5)
 
 

@@ -47,23 +47,23 @@ from fencepost.model.history.words import plural
     type=click.Path(exists=True, path_type=Path),
 )
 @click.option("--group", metavar="NAME", help="The group, where logs have several.")
-@click.option("--members", type=Whole(), metavar="N", help="So many processes.")
+@click.option("--members", type=Whole(), metavar="N", help="Number of processes.")
 @partitions_option
 @click.option(
-    "--at-a-time", type=Whole(), metavar="K", help="A deployment restarts so many at a time."
+    "--at-a-time", type=Whole(), metavar="K", help="Processes that a deployment restarts at a time."
 )
 @restart_options
 @click.option(
     "--tolerated-gap-s",
     type=AMOUNT,
     metavar="S",
-    help="A partition may go so long without a consumer when a host dies.",
+    help="Longest time that a partition may be without a consumer when a host dies.",
 )
 @click.option(
     "--longest-pause-s",
     type=AMOUNT,
     metavar="S",
-    help="A process that lives is silent for so long at most (collections of garbage, network).",
+    help="Longest silence of a live process (garbage collection, network).",
 )
 @click.option("--processing-s", type=AMOUNT, metavar="S", help="Work on what one poll returned.")
 @resume_option
@@ -71,7 +71,7 @@ from fencepost.model.history.words import plural
     "--warmup-s",
     type=AMOUNT,
     metavar="S",
-    help="A member needs so long until it keeps up with a partition that is new to it.",
+    help="Time until a member keeps up with a partition that is new to it.",
 )
 @click.option("--deployments-per-week", type=AMOUNT, metavar="X", help="Rollouts of all processes.")
 @click.option(
@@ -96,7 +96,7 @@ from fencepost.model.history.words import plural
     help="How members rebalance today; both: eagerly, and they offer RangeAssignor and "
     "CooperativeStickyAssignor, as Java's do by default since 3.0.",
 )
-@click.option("--static/--dynamic", "static", default=None, help="What members are today.")
+@click.option("--static/--dynamic", "static", default=None, help="Kind of today's members.")
 @click.option(
     "--only",
     type=click.Choice(["static", "dynamic", "eager", "cooperative"]),

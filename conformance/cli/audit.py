@@ -62,7 +62,7 @@ _Log = TypeVar("_Log", RequestLog, ServerLog)
     type=click.Choice(["auto", *_KINDS]),
     default="auto",
     show_default=True,
-    help="What the files are.  They may be compressed (gzip, xz, bz2, zip, zstd).  Say it where "
+    help="Format of the files.  They may be compressed (gzip, xz, bz2, zip, zstd).  Say it where "
     "nothing may have happened to a group: that is then no error.",
 )
 @click.option(

@@ -94,7 +94,7 @@ minutes_option = click.option(
 )
 
 
-_UNDECIDED_ENDS = "a limit ended it, or no world exercises a row of your own"
+_UNDECIDED_ENDS = "a limit ended it, or no world exercises one of your rows"
 _ACTS_TO: dict[str, tuple[ActKind, ...]] = {
     "JoinGroup": ("stranger", "restart"),
     "SyncGroup": (),
@@ -127,7 +127,7 @@ def failures_of_check(checked: Checked) -> tuple[Failure, ...]:
                 failure_of(property_, result.finding, sentence, result.run, result.worlds)
             )
         elif result.finding is PropertyStatus.UNTESTED:
-            sentence = "in none of these worlds was there a case that it speaks of"
+            sentence = "its premise is true in none of these worlds"
             failures.append(Failure(property_, result.finding, sentence, (f"  {sentence}",)))
     for kept in checked.promises:
         if kept.why:
@@ -398,7 +398,7 @@ def _print_check(
         screen.print(Text(f"{every} of {len(sizes)} worlds: {', '.join(sizes)}"))
     scopes = [question.scope for question, _ in checked.explored]
     if scopes and (undone := acts_of_none(scopes)):
-        line = f"acts in none of these worlds, so nothing is known of them: {', '.join(undone)}"
+        line = f"acts in none of these worlds, so they are not checked: {', '.join(undone)}"
         screen.print(Text(line), soft_wrap=True)
         if checked.own_rows:
             some = f'acts=("join", "sync", "{undone[0]}")'
@@ -416,7 +416,7 @@ def _print_check(
     if checked.uncovered:
         _print_uncovered(screen, checked)
     if rows := ", ".join(checked.untried_rows):
-        screen.print(Text(f"no time was left to try whether a property speaks of: {rows}"))
+        screen.print(Text(f"no time was left to check whether a property covers: {rows}"))
     if not in_full:
         _print_elsewhere(screen, checked)
     print_failures(screen, failures, expected=in_full)
@@ -464,7 +464,7 @@ def _print_unexercised(screen: Console, checked: Checked) -> None:
     tables = {rule.id: table.name for table, rule in checked.revision.rules()}
     for row in checked.unexercised:
         table = tables[row]
-        line = f"{row}: no world exercises this row of {table}, so nothing is known of it; "
+        line = f"{row}: no world exercises this row of {table}, so it is not checked; "
         screen.print(Text(line + world_to_add(table)), soft_wrap=True)
 
 
@@ -497,4 +497,4 @@ def _print_uncovered(screen: Console, checked: Checked) -> None:
         screen.print(Text(f"not covered by any property{that} ({count}): {', '.join(rules)}"))
     for broken in dict.fromkeys(filter(None, checked.uncovered.values())):
         there = ", ".join(row for row, hidden in checked.uncovered.items() if hidden == broken)
-        screen.print(Text(f"can't tell whether covered, because {broken} is violated: {there}"))
+        screen.print(Text(f"unknown whether covered, because {broken} is violated: {there}"))

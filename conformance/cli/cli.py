@@ -160,7 +160,7 @@ _SECTIONS = {
         Stub("explain", "explain:explain_command", "Explain a rule, a property or a case."),
         Stub("cases", "explain:cases_command", "List the test cases."),
         Stub("properties", "explain:properties_command", "List the properties."),
-        Stub("diff", "diff:diff_command", "Find what tells two revisions apart."),
+        Stub("diff", "diff:diff_command", "Find the differences between two revisions."),
         Stub("check", "check:check_command", "Check a revision in a few small worlds."),
         Stub("explore", "explore:explore_command", "Visit every world within bounds."),
         Stub("step", "step:step_command", "Go through a revision by hand, step by step."),

@@ -118,7 +118,7 @@ def audit_logs_command(
 
 
 @click.command(
-    "watch", epilog=exit_codes("ended as asked", "a group is violated", "one is unknown")
+    "watch", epilog=exit_codes("ended on request", "a group is violated", "one is unknown")
 )
 @click.argument(
     "folder",
@@ -159,8 +159,8 @@ def watch_command(
     """Audit logs as they grow, on Spark.
 
     The logs are a folder of files, or a topic of Kafka. Each violation is a line of JSON, printed,
-    and kept in a file of its batch in the folder of --out, with the state. Whoever was killed goes
-    on there: no violation is lost or kept twice. Ends with Ctrl-C, or with
+    and kept in a file of its batch in the folder of --out, with the state. A killed run continues
+    there: no violation is lost or kept twice. Ends with Ctrl-C, or with
     --once when there is nothing more to read.
     """
     if (folder is None) == (topic is None) or (topic is None) != (bootstrap is None):

@@ -101,7 +101,7 @@ def _text(
         lines.append("")
     rest = list(enumerate(stories, start=1))[_IN_FULL:]
     if rest:
-        lines.append("Titles only, from here on; --json tells all, --report DIR writes all runs:")
+        lines.append("Only titles from here on; --json and --report DIR have the runs:")
         lines += [f"{n}. {story.title} ({story.difference.steps} steps)" for n, story in rest]
         lines.append("")
     lines += [lost_words(loss) for loss in comparison.unsaid]
@@ -121,10 +121,10 @@ def _verdict(comparison: Comparison, count: int) -> str:
     if count:
         return f"{names} differ in {plural(count, 'way')}."
     if comparison.unsaid:
-        return f"{names} answer the same, where both can be asked."
+        return f"{names} answer alike where both have the request."
     if comparison.complete:
-        return f"No client can tell {names} apart within these bounds."
-    return f"Nothing tells {names} apart so far: the search is not complete."
+        return f"No client sees a difference between {names} within these bounds."
+    return f"No difference between {names} so far; the search is not complete."
 
 
 def _json(

@@ -129,8 +129,8 @@ def explain_command(name: str, revision: str) -> None:
             f"{did_you_mean(name, known)}; "
             "`fencepost table` lists the rules, `fencepost properties` the "
             "properties, `fencepost cases` the cases, `fencepost cases --client` the scenarios of "
-            "certify-client; what is in a file of yours is found with "
-            "--revision FILE.py:NAME"
+            "certify-client; --revision FILE.py:NAME adds "
+            "those in your file"
         )
     _explain_case(screen, entry, _levels(chosen))
 

@@ -326,8 +326,8 @@ def _is_first(obligation: Obligation) -> bool:
 def _show_run(screen: Console, row: dict[str, Any], printed: dict[str, str]) -> None:
     """Print a run, or under which property it was printed before."""
     if "run" not in row:
-        looked = f"none of the {row['worlds']:,} worlds that were looked at has such a step"
-        lines = [f"{looked}: nothing is known of larger groups, or of acts that they lack"]
+        looked = f"none of the {row['worlds']:,} searched worlds has such a step"
+        lines = [f"{looked}; larger groups and other acts were not searched"]
     else:
         run = "\n".join(row["run"])
         lines = [f"a run to such a step ({row['question']}):", *(f"  {x}" for x in row["run"])]

@@ -51,7 +51,7 @@ _JOBS = 2
 
 @click.command("simulate", epilog=exit_codes())
 @click.argument("scenario", required=False, metavar="[SCENARIO]")
-@click.option("--members", type=Whole(), metavar="N", help="So many processes.")
+@click.option("--members", type=Whole(), metavar="N", help="Number of processes.")
 @partitions_option
 @click.option(
     "--strategy",
@@ -65,7 +65,7 @@ _JOBS = 2
 @resume_option
 @click.option("--session-timeout-ms", type=Whole(), metavar="MS", help="session.timeout.ms.")
 @click.option("--heartbeat-interval-ms", type=Whole(), metavar="MS", help="heartbeat.interval.ms.")
-@click.option("--at-a-time", type=Whole(), metavar="K", help="A bounce restarts so many at a time.")
+@click.option("--at-a-time", type=Whole(), metavar="K", help="Processes restarted at a time.")
 @click.option(
     "--revision",
     type=REVISION,
@@ -76,7 +76,7 @@ _JOBS = 2
     "--target-size",
     type=Whole(),
     metavar="N",
-    help="How many members an experimental revision is told that there will be.",
+    help="Number of members that an experimental revision expects.",
 )
 @click.option(
     "--seed", type=SEED, default=0, show_default=True, metavar="N", help="The first seed."
@@ -87,7 +87,7 @@ _JOBS = 2
     default=1,
     show_default=True,
     metavar="N",
-    help="Run so many seeds, and print percentiles.",
+    help="Number of seeds to run; of several, percentiles are printed.",
 )
 @click.option(
     "--compare",

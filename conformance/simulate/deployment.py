@@ -525,7 +525,7 @@ def _is_decided(deployment: Deployment, hosts: Iterable[Host]) -> bool:
 def _why_halted(deployment: Deployment, wave: Iterable[Host], failed: int, step: BounceStep) -> str:
     where = f"the rollout stopped at {', '.join(host.name for host in wave)}"
     for failure in deployment.failures[failed:]:
-        return f"{where}: {failure.member} was told {failure.code} ({failure.where})"
+        return f"{where}: {failure.member} got {failure.code} ({failure.where})"
     return f"{where}: the group was not balanced within {step.limit_s:g} s"
 
 

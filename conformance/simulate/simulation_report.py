@@ -163,7 +163,7 @@ def simulation_page(
 def _troubles(document: Document) -> list[str]:
     sentences = [f"{line}." for line in document["halted"]]
     sentences += [
-        f"At {each['at_s']:,.1f} s {each['member']} was told {each['code']} ({each['where']}), "
+        f"At {each['at_s']:,.1f} s {each['member']} got {each['code']} ({each['where']}), "
         "and its process ended."
         for each in document["failures"][:20]
     ]
@@ -384,7 +384,7 @@ def _trouble(cost: Cost, *, named: bool) -> list[str]:
     who = f"{cost.variant}: " if named else ""
     sentences = [f"{who}{line}." for line in cost.halted]
     sentences += [
-        f"{who}{each.at_s:,.1f} s: {each.member} was told {each.code} ({each.where}), and ended."
+        f"{who}{each.at_s:,.1f} s: {each.member} got {each.code} ({each.where}), and ended."
         for each in cost.failures[:_ROWS]
     ]
     if len(cost.failures) > _ROWS:

@@ -92,8 +92,8 @@ def load_revision(reference: str) -> Revision:
         raise OwnRevisionError(_unnamed(file, name, module, loaded))
     if is_shipped(loaded) and find(loaded.name) is not loaded:
         raise OwnRevisionError(
-            f"the revision {reference} calls itself {loaded.name}, as one that is shipped, and "
-            "what is known of that one is not known of yours: give derive() another name"
+            f"the revision {reference} has the name of a shipped revision, {loaded.name}, "
+            "whose known violations are not yours: give derive() another name"
         )
     if faults := revision_faults(loaded):
         more = "".join(f"\n  {fault}" for fault in faults)

@@ -210,7 +210,7 @@ _SENT_ID = Need(
     possible=True,
 )
 _REPLACED = Need(
-    "Do.REPLACE_HOLDER before it: below version 9 the old leader's id is told",
+    "Do.REPLACE_HOLDER before it: below version 9 the answer has the old leader's id",
     "nobody was replaced before",
     "put Do.REPLACE_HOLDER before it, or use Do.ANSWER_CURRENT",
     lambda where: bool(where.before & REPLACES),
@@ -347,7 +347,7 @@ def _of_ids(table: Table, rule: Rule) -> Iterator[str]:
     if telling and rule.answer is not None and rule.echo is not Echo.NEW:
         yield (
             f'{rule.id}: after the step "{telling[0].value}" the answer {rule.answer.name} carries '
-            f"{rule.echo.value} as id, so nobody is told the right one; give it echo=Echo.NEW"
+            f"{rule.echo.value} as id, so no client gets the right one; give it echo=Echo.NEW"
         )
     handing = [do for do in making if do in HANDS_OUT]
     if handing and rule.answer not in {None, Error.MEMBER_ID_REQUIRED}:
@@ -364,7 +364,7 @@ def _of_ids(table: Table, rule: Rule) -> Iterator[str]:
         )
     elif rule.echo is Echo.NEW and not telling:
         yield (
-            f"{rule.id}: echo=Echo.NEW tells a new id, and no step makes one; add one, such as "
+            f"{rule.id}: echo=Echo.NEW returns a new id, and no step makes one; add one, such as "
             f"{Do.HAND_OUT_PENDING}, or leave it out"
         )
 

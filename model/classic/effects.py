@@ -16,7 +16,7 @@ class Do(Enum):
     # who is a member
     CREATE_GROUP = "a group that is absent comes to exist, Empty"
     HAND_OUT_PENDING = "hand out a new id, pending, with a timer S"
-    HAND_OUT_HOLDER = "tell the id that the instance is mapped to"
+    HAND_OUT_HOLDER = "return the id that the instance is mapped to"
     ADD_DYNAMIC = "add a member under a new id"
     ADMIT_PENDING = "the pending id becomes a member"
     ADD_STATIC = "add a member under a new id and map the instance to it"

@@ -170,7 +170,7 @@ SELECTION = Feature("selected protocol", tuple(Change), "the vote with this offe
 GENERATION = Feature("generation", tuple(Generation), "against the group's")
 PROTOCOL_FIELDS = Feature("protocol fields", tuple(Given), "protocol type and name of a sync")
 PROTOCOL_FIT = Feature("protocol", tuple(Fit), "protocol type and name against the group's")
-TRIGGER = Feature("trigger", tuple(Trigger), "why the join phase is looked at")
+TRIGGER = Feature("trigger", tuple(Trigger), "cause of the check of the join phase")
 DELAY = Feature("initial delay", tuple(Delay), "the wait of a rebalance from Empty")
 PARKED = Feature("parked", tuple(Parked), "members with a parked join; everybody: none pending too")
 LEFT = Feature("left", tuple(Left), "members once absent dynamic ones are taken away")
@@ -189,7 +189,10 @@ def _membership(group: Any, member_id: str, _: str | None) -> Membership:
 
 
 MEMBERSHIP = Column(
-    "membership", tuple(Membership), "what the member of this id is, whatever it names", _membership
+    "membership",
+    tuple(Membership),
+    "state of the member with this id",
+    _membership,
 )
 MEMBER_TABLES = (
     "JoinGroup",

@@ -30,10 +30,10 @@ class Reaction(Enum):
     REJOIN = "joins again, as the same member"
     REJOIN_WITHOUT_GENERATION = "has lost its partitions; joins again with its member id"
     BEGIN_ANEW = "has lost its partitions; joins with an empty member id"
-    FIND_COORDINATOR = "looks up the coordinator, then asks again"
-    RETRY = "asks again after a pause"
-    TELL = "tells the user, and asks again after a pause"
-    FAIL = "tells the user, and does nothing more by itself"
+    FIND_COORDINATOR = "looks up the coordinator, then retries"
+    RETRY = "retries after a pause"
+    TELL = "reports it to the user, and retries after a pause"
+    FAIL = "reports it to the user, and stops"
 
 
 REJOINING = {Reaction.REJOIN, Reaction.REJOIN_WITHOUT_GENERATION, Reaction.BEGIN_ANEW}
@@ -115,8 +115,8 @@ class Leading(Enum):
     ASSIGNS_TWICE = "a partition is given to two members"
     LEAVES_OUT = "a partition is given to nobody"
     ROTATES = "each generation gives the partitions to others"
-    HANDS_OVER_EARLY = "what another member still owns is given away at once"
-    PASSES_OVER = "what a member still owns that missed a generation is given away at once"
+    HANDS_OVER_EARLY = "a partition that another member still owns is given away at once"
+    PASSES_OVER = "a partition of a member that missed a generation is given away at once"
 
 
 Changed = tuple[tuple[str, Error, Reaction], ...]

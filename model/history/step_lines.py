@@ -163,6 +163,6 @@ def _event_words(event: Event, history: History) -> str:
         case Disturbance():
             return event.words()
         case Answered():
-            return f"an answer to {event.answer.id}, which nobody asked"
+            return f"an answer to {event.answer.id}, without a request"
         case _:
             return ""

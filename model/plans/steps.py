@@ -445,7 +445,7 @@ def describe(step: PlanStep) -> str:
             share = f"1/{step.parts} of " if step.parts > 1 else ""
             return f"{share}{times} passes" + (", not quite" if step.minus else "")
         case Settle():
-            return "a moment, so that what was sent is handled"
+            return "a moment, so that all requests are handled"
         case Disconnect():
             return f"{step.who} drops its connection"
         case Failover():

@@ -81,7 +81,7 @@ class Columns:
         if column not in self.features:
             known = ", ".join(self.names)
             here = next((own for own, f in self.features.items() if f.name == column), None)
-            meant = "" if here is None else f" (what is shown as {column} is {here} here)"
+            meant = "" if here is None else f" ({column} is a heading, and its name is {here})"
             sentence = f"there is no column {column!r}{meant}; the columns are {known}"
             raise UnknownColumnError(sentence, column, self.names)
         values = cell if isinstance(cell, tuple) else (cell,)

@@ -272,7 +272,7 @@ class Checked:
         if not self.is_finished:
             return unfinished_verdict(self._failing(VIOLATED), self.states, most)
         if self.holds:
-            return "every property holds, or fails as is known of it"
+            return "every property holds, or fails as expected"
         untested = self._failing({PropertyStatus.UNTESTED})
         unknown = any(weight is PropertyClass.SAFETY for _, weight in untested)
         rows = self._unknown_rows(most)

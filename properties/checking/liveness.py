@@ -186,7 +186,7 @@ def _known(name: str) -> dict[str, Any]:
 
 ANSWERED = Promise(
     **_known("every-request-is-answered"),
-    meaning="A request whose connection stands is answered in bounded time, whatever others do.",
+    meaning="A request whose connection stands is answered in bounded time.",
     source=f"{src.KIP_BACKGROUND}; {src.KAFKA_12890}",
     when=_waits,
     fair=Fair.TIME,
@@ -206,7 +206,7 @@ SETTLED = Promise(
     source=src.KIP_BACKGROUND,
     when=_is_unsettled,
 )
-_STATIC_CHANGES = "a known static member is given what it has, whatever it subscribes to"
+_STATIC_CHANGES = "a known static member gets its old assignment, with any subscription"
 ASSIGNED = Promise(
     **_known("a-changed-subscription-is-assigned"),
     meaning="When a member changes what it subscribes to, a generation begins in which that is "

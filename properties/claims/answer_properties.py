@@ -126,7 +126,7 @@ BOUND_PROPERTIES = (
         "no-answer-has-a-forbidden-shape",
         "Every answer has the fields of its version, and no others.",
         src.KIP_PUBLIC,
-        "every answer; what was wrong with its bytes as the transport found it",
+        "every answer; faults of its bytes as the transport saw them",
         _misshapen,
         _any_answer,
     ),
@@ -155,14 +155,14 @@ def _fall(reading: Reading) -> str | None:
                 was, now = earlier.answer.generation_id, later.answer.generation_id
                 if now < was:
                     return (
-                        f"{earlier.exchange} was told generation {was}, "
+                        f"{earlier.exchange} got generation {was}, "
                         f"and {later.exchange} after it generation {now}"
                     )
         stored, sync = _last_stored(reading, later)
         if sync is not None and later.answer.generation_id < stored:
             return (
                 f"{sync} showed that generation {stored} was stored, "
-                f"and {later.exchange} was told generation {later.answer.generation_id} after it"
+                f"and {later.exchange} got generation {later.answer.generation_id} after it"
             )
     return None
 
@@ -212,7 +212,7 @@ def _protocols(reading: Reading) -> str | None:
         for other in others:
             if other.answer.protocol_name != first.answer.protocol_name:
                 return (
-                    f"in generation {first.answer.generation_id} {first.exchange} was told "
+                    f"in generation {first.answer.generation_id} {first.exchange} got "
                     f"protocol {first.answer.protocol_name!r} and {other.exchange} "
                     f"{other.answer.protocol_name!r}"
                 )
@@ -227,8 +227,8 @@ def _leaders(reading: Reading) -> str | None:
             first, leads = known[0]
             if seat != leads:
                 return (
-                    f"in generation {join.answer.generation_id} {first.exchange} was told that "
-                    f"{leads} leads, and {join.exchange} that {seat} does"
+                    f"in generation {join.answer.generation_id} {first.exchange} got the leader "
+                    f"{leads}, and {join.exchange} the leader {seat}"
                 )
     return None
 
@@ -271,9 +271,9 @@ def _lists(reading: Reading) -> str | None:
         answer = join.answer
         leads = answer.leader == answer.member_id
         if answer.members and not leads:
-            return f"{join.exchange} was told that {answer.leader!r} leads, and given the members"
+            return f"{join.exchange} got the leader {answer.leader!r}, and the members"
         if leads and answer.member_id not in {row.member_id for row in answer.members}:
-            return f"{join.exchange} was told that it leads, and not given the members with itself"
+            return f"{join.exchange} got itself as the leader, and not the members with itself"
     for generation in _generations(reading):
         lists = [(t, _leading(reading, t)) for t in generation if t.answer.members]
         for join, seat in lists[1:]:
@@ -315,7 +315,7 @@ GENERATION_PROPERTIES = (
         "All answers of a generation name the same leader.",
         src.KIP_814,
         _EPOCH + "; by seat, since ids change within a generation: below Join version 9 a leader "
-        "that restarts is told its own old id as the leader's, which is still its instance",
+        "that restarts gets its own old id as the leader's, which is still its instance",
         _leaders,
         _shared,
     ),
@@ -333,8 +333,8 @@ GENERATION_PROPERTIES = (
         "A leader gets the members, itself among them; no other member of the generation gets "
         "them.",
         src.KAFKA_JOIN,
-        _EPOCH + "; by seat; below Join version 9 a leader that restarts is told that its old id "
-        "leads, and given nothing",
+        _EPOCH + "; by seat; below Join version 9 a leader that restarts gets its old id as the "
+        "leader's, and no members",
         _lists,
         _leader_and_follower,
     ),
@@ -594,7 +594,7 @@ ID_PROPERTIES = (
         _one_id_for_two,
         _two_were_given_ids,
         expected={
-            "comment-table-1": "its row 6 tells the holder's own id to whoever names the instance",
+            "comment-table-1": "row 6 returns the holder's id to any client with its instance",
         },
     ),
     history_property(
@@ -616,8 +616,8 @@ ID_PROPERTIES = (
         "a member's answer under that id: NONE, ILLEGAL_GENERATION or REBALANCE_IN_PROGRESS.",
         src.KAFKA_VALIDATE,
         "one group; FENCED_INSTANCE_ID may become UNKNOWN_MEMBER_ID once the instance is mapped to "
-        "nobody, and checks that come first may answer.  Who names another's instance is fenced, "
-        "too, and lives on: a pending id, a dynamic member, a member of another instance.  "
+        "nobody, and checks that come first may answer.  A client that names another's instance is "
+        "fenced, too, and stays: a pending id, a dynamic member, a member of another instance.  "
         + _FAILOVER,
         _fenced_counts,
         _fenced_speaks,
@@ -640,7 +640,7 @@ ID_PROPERTIES = (
         "instance that didn't join together.",
         src.KAFKA_VALIDATE,
         "ids that some answer showed; nobody can ask under one whose answer was lost.  A leave may "
-        "name any instance beside a pending id; commits count that name a generation.  A heartbeat "
+        "name any instance with a pending id; commits count that name a generation.  A heartbeat "
         "after a failover is left out under a real clock: a coordinator that loads answers NONE",
         _let_in,
         _a_stranger_asks,

@@ -144,12 +144,12 @@ def _loud(reading: Reading) -> str | None:
                 error = error_name(answer.error_code)
                 return (
                     f"{request} restarts in generation {calm.generation}, which was stable, and "
-                    f"was told {error}, generation {answer.generation_id}"
+                    f"was answered {error}, generation {answer.generation_id}"
                 )
         elif calm.restarts and _rebalance_answered(calm, request):
             return (
-                f"{request} was told REBALANCE_IN_PROGRESS in generation {calm.generation} after "
-                f"{len(calm.restarts)} restarts of static members and nothing else"
+                f"{request} was answered REBALANCE_IN_PROGRESS in generation {calm.generation} "
+                f"after {len(calm.restarts)} restarts of static members and nothing else"
             )
     return None
 
@@ -169,7 +169,7 @@ def _causeless(reading: Reading) -> str | None:
     for calm, request in _calms(reading):
         if not calm.restarts and _rebalance_answered(calm, request):
             return (
-                f"{request} was told REBALANCE_IN_PROGRESS in generation {calm.generation}, "
+                f"{request} was answered REBALANCE_IN_PROGRESS in generation {calm.generation}, "
                 f"and nothing had happened since {calm.since} showed it to be stable"
             )
     return None
@@ -183,7 +183,7 @@ def _request_in_calm(reading: Reading) -> bool:
 
 
 _SCOPE = (
-    "a group that a SyncGroup showed to be stable, with nothing asked since that may start a "
+    "a group that a SyncGroup showed to be stable, with no request since that may start a "
     "rebalance, before any session can end, and no failover in the history"
 )
 
@@ -198,7 +198,7 @@ QUIET_PROPERTIES = (
         _restarted_in_calm,
         expected={
             "member-name-draft": "a leader that restarts causes a rebalance in this draft",
-            "comment-table-1": "the stored id is told with MEMBER_ID_REQUIRED; no answer yet",
+            "comment-table-1": "the stored id is returned with MEMBER_ID_REQUIRED; no answer yet",
         },
     ),
     history_property(

@@ -66,7 +66,7 @@ def deletion_is_done(view: StepView) -> str | None:
     if isinstance(answer, DeleteGroupsResponse) and _deletes(view):
         done = [row.error_code for row in answer.results] == [_NONE]
         if done and view.after is not None:
-            return "the deletion of the group was told NONE, and the group is there"
+            return "the deletion of the group was answered NONE, and the group is there"
         if not done and view.after != view.before:
             return "the deletion of the group was refused, and changed it"
     if isinstance(answer, OffsetDeleteResponse) and (message := _offset_deletion(view)):
@@ -80,7 +80,7 @@ def deletion_is_done(view: StepView) -> str | None:
         for offset in _named(view.before, message):
             there = _place(offset) in kept
             if there is (_place(offset) in gone):
-                ending = "told NONE, and it is there" if there else "refused, and it is gone"
+                ending = "answered NONE, and it is there" if there else "refused, and it is gone"
                 return f"the deletion of the offset of {offset.topic} was {ending}"
     return None
 

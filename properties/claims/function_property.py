@@ -20,7 +20,7 @@ from fencepost.properties.worlds.views import StepView, WorldView
 View = TypeVar("View", StepView, WorldView)
 _ENGINES = frozenset({Engine.EXPLORATION, Engine.HYPOTHESIS})
 _SISTER = (
-    "answers alone are held to the sister property in fencepost.properties.claims.answer_properties"
+    "the sister property in fencepost.properties.claims.answer_properties checks answers alone"
 )
 
 
@@ -64,7 +64,7 @@ def run_property(
 
 _NOT_BY_HISTORY = {
     Engine.EXPLORATION: "worlds are folded, so a path is no history until it is unfolded",
-    Engine.PROOF: "a proof speaks of one step of the coordinator, and this of a whole history",
+    Engine.PROOF: "a proof is about one step of the coordinator, and this about a whole history",
 }
 
 

@@ -56,7 +56,7 @@ from fencepost.properties.logic.logic import (
 )
 
 FORMULA_ENGINES = frozenset({Engine.EXPLORATION, Engine.HYPOTHESIS, Engine.PROOF})
-UNSEEN = {Engine.ANSWERS: "it speaks of what a coordinator knows; answers show only part of that"}
+UNSEEN = {Engine.ANSWERS: "it is about the coordinator's state; answers show only part of it"}
 _EVERY_GROUP = "every group, at any time, on the coordinator that has it"
 
 _PREPARING = is_now(STATE, GroupState.PREPARING)

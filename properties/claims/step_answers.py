@@ -17,7 +17,7 @@ from fencepost.properties.claims.function_property import run_property
 from fencepost.properties.logic.logic import PropertyKind
 
 _NO_BYTES = "a proof knows no answers' fields, bytes or deadlines"
-_CATALOGUE = "the catalogue has cases for it; a history doesn't say what the group was"
+_CATALOGUE = "the catalogue has cases for it; a history doesn't have the group's state"
 _property = partial(run_property, PropertyKind.STEP, proof=_NO_BYTES, answers=_CATALOGUE)
 
 _ANY_VERSION = "row 3 of the comment's table hands out ids in every version"
@@ -47,7 +47,7 @@ OF_JOINS = (
         "A refused join gets no generation, no leader, no members, and no id but its own; "
         "FENCED_INSTANCE_ID and UNKNOWN_MEMBER_ID repeat that id.",
         f"{src.KIP_JOIN}; {src.KAFKA_JOIN}",
-        "joins that are told an error other than MEMBER_ID_REQUIRED, at once or when they waited",
+        "joins that get an error other than MEMBER_ID_REQUIRED, at once or when they waited",
         checks.refusal_tells_nothing,
         checks.somebody_refused,
     ),
@@ -78,7 +78,7 @@ OF_JOINS = (
         checks.leader_rejoins,
         expected=dict.fromkeys(
             ("comment-table-1", "comment-table-2"),
-            "row 4 gives whoever is known with its instance its old assignment, also the leader",
+            "row 4 gives any member known with its instance its old assignment, also the leader",
         ),
     ),
     _property(
@@ -191,7 +191,7 @@ OF_OPERATORS = (
         "an-accepted-commit-is-read",
         "A fetch returns the last offset that was committed.",
         src.KAFKA_COMMIT,
-        "commits that are told NONE",
+        "commits that are answered NONE",
         waits.stored,
         waits.accepted,
     ),
@@ -210,7 +210,7 @@ OF_OPERATORS = (
         "a-commit-keeps-alive",
         "An accepted commit outside a transaction restarts its member's session.",
         f"{src.KIP_ROLLING}; {src.KAFKA_COMMIT}",
-        "commits that are told NONE",
+        "commits that are answered NONE",
         waits.commit_kept_alive,
         waits.member_commits,
     ),
@@ -285,7 +285,7 @@ OF_ASSIGNMENTS = (
         "In CompletingRebalance the leader's join is answered with the members to assign, and "
         "no member is told to skip the assignment.",
         f"{src.KIP_BACKGROUND}; {src.KIP_814}",
-        "joins answered NONE, of the leader and of those who are told to skip the assignment",
+        "joins answered NONE, of the leader and of those that get skipAssignment",
         waits.leader_assigns,
         waits.leader_or_skipper_answered,
     ),
@@ -344,7 +344,7 @@ STEP_PROPERTIES = (
         "the-leader-told-is-a-member",
         "The leader that the answer to a join names is a member.",
         f"{src.KIP_BACKGROUND}; {src.KIP_814}",
-        "joins answered NONE; a restarted instance below Join v9 is told the id from before",
+        "joins answered NONE; a restarted instance below Join v9 gets the id from before",
         checks.leader_in_answer,
         checks.speaks_of_leader,
     ),
@@ -367,7 +367,7 @@ STEP_PROPERTIES = (
         lambda view: checks.restarted(view) is not None,
         expected={
             "member-name-draft": "a leader that restarts causes a rebalance in this draft",
-            "comment-table-1": "the stored id is told with MEMBER_ID_REQUIRED; no answer yet",
+            "comment-table-1": "the stored id is returned with MEMBER_ID_REQUIRED; no answer yet",
         },
     ),
     _step_property(
@@ -396,7 +396,7 @@ STEP_PROPERTIES = (
         "members with no parked request",
         checks.expired,
         lambda view: checks.silent(view) is not None,
-        answers="bounded time is what is seen of it",
+        answers="its visible part is bounded time",
     ),
     _step_property(
         "a-stranger-is-told-so",
@@ -422,6 +422,6 @@ STEP_PROPERTIES = (
         "commits answered with an error",
         waits.offsets,
         waits.refused_commit,
-        answers="what is stored is seen by OffsetFetch, which the catalogue asks",
+        answers="OffsetFetch shows what is stored, in the catalogue",
     ),
 )

@@ -71,10 +71,10 @@ def agreement(view: StepView) -> str | None:
     all_joined = joined(view)
     for field in ("generation_id", "protocol_name", "protocol_type", "leader"):
         if len({getattr(message, field) for message in all_joined}) > 1:
-            return f"the members of one generation were told different {field}"
+            return f"the members of one generation got different values of {field}"
     leading = [message for message in all_joined if message.leader == message.member_id]
     if len(leading) > 1:
-        return "several members of one generation were told that they lead"
+        return "several members of one generation got the leader's answer"
     for message in all_joined:
         if message.members and message not in leading:
             return "a member that doesn't lead was given the members"
@@ -85,7 +85,7 @@ def generation_in_answer(view: StepView) -> str | None:
     """Check that the generation in the answer is the group's."""
     for message in joined(view):
         if view.after is None or message.generation_id != view.after.generation_id:
-            return f"{message.member_id} was told a generation that is not the group's"
+            return f"{message.member_id} got a generation that is not the group's"
     return None
 
 
@@ -100,7 +100,7 @@ def leader_in_answer(view: StepView) -> str | None:
         if restarted and versions.get(request_id, 0) < 9:
             continue
         if message.leader not in ids:
-            return f"{message.leader} was told as the leader and is no member"
+            return f"an answer names {message.leader} as the leader, which is no member"
     return None
 
 
@@ -396,11 +396,11 @@ def id_first(view: StepView) -> str | None:
     if join[0].version < _ID_FIRST_SINCE:
         return "below version 4 MEMBER_ID_REQUIRED was answered" if required else None
     if answer is None or not required:
-        return "a join without any id was let in before its client was told an id"
+        return "a join without any id was let in before its client had an id"
     if view.after is None or answer.member_id not in view.after.pending:
-        return f"MEMBER_ID_REQUIRED tells the id {answer.member_id!r}, which is not pending"
+        return f"MEMBER_ID_REQUIRED has the id {answer.member_id!r}, which is not pending"
     if len(members(view.after)) > len(members(view.before)):
-        return "somebody became a member before its client was told its id"
+        return "a member was added before its client had the id"
     return None
 
 
@@ -433,11 +433,12 @@ def refusal_tells_nothing(view: StepView) -> str | None:
     for message, sent, own in _refused(view):
         error = error_name(message.error_code)
         if message.member_id not in {"", sent}:
-            return f"a join of {sent or 'nobody'} was told {error} with the id {message.member_id}"
+            who = sent or "nobody"
+            return f"a join of {who} was answered {error} with the id {message.member_id}"
         if own and message.error_code in _REPEATED and message.member_id != sent:
             return f"{error} doesn't repeat the id {sent} that the join was sent under"
         if message.generation_id >= 0 or message.leader or message.members:
-            return f"a join that was told {error} was given a generation, a leader or members, too"
+            return f"a join that was answered {error} got a generation, a leader or members, too"
     return None
 
 
@@ -467,7 +468,7 @@ def replaced_fenced(view: StepView) -> str | None:
             if isinstance(message, JoinGroupResponse | SyncGroupResponse):
                 error = message.error_code
                 if error != Error.FENCED_INSTANCE_ID.value:
-                    return f"{member.member_id} was replaced and told {error_name(error)}"
+                    return f"{member.member_id} was replaced and answered {error_name(error)}"
     return None
 
 
@@ -481,14 +482,14 @@ def welcome(view: StepView) -> str | None:
             group.protocol_type,
             group.protocol_name,
         ):
-            return f"{message.member_id} was told another protocol than the group's"
+            return f"{message.member_id} got another protocol than the group's"
         if message.members and {
             (m.member_id, m.group_instance_id, m.metadata) for m in message.members
         } != {
             (m.member_id, m.group_instance_id, m.metadata(group.protocol_name))
             for m in group.members
         }:
-            return f"the leader {message.member_id} was told other members than there are"
+            return f"the leader {message.member_id} got other members than the group has"
     return None
 
 
@@ -533,15 +534,15 @@ def skips_assignment(view: StepView) -> str | None:
     again = leader_restarted(view)
     for message in joined(view):
         if message.skip_assignment and not again:
-            return f"{message.member_id} was told to skip the assignment, and is no such leader"
+            return f"{message.member_id} got skipAssignment, and is no such leader"
     answer, join = _own_join_answer(view), own_join(view)
     if not again or answer is None or join is None:
         return None
     leads = answer.leader == answer.member_id
     if join[0].version >= _SKIPS_SINCE and not (leads and answer.skip_assignment):
-        return "a restarted leader was not told that it leads and skips the assignment"
+        return "a restarted leader's answer lacks the leader or skipAssignment"
     if join[0].version < _SKIPS_SINCE and leads:
-        return "below version 9 a restarted leader was told that it leads, so it assigns anew"
+        return "below version 9 a restarted leader got the leader's answer, so it assigns anew"
     return None
 
 
@@ -633,7 +634,7 @@ def exactly_the_named(view: StepView) -> str | None:
         gone |= {leaver} - {""}
         if error != right:
             who = names([(row.member_id, row.group_instance_id)])
-            return f"a leave of {who} was told {error_name(error)}, not {error_name(right)}"
+            return f"a leave of {who} was answered {error_name(error)}, not {error_name(right)}"
     there = {m.member_id for m in members(view.after)}
     for member in members(view.before):
         if (member.member_id in gone) is (member.member_id in there):

@@ -192,7 +192,7 @@ STATIC_GOES_ONLY = step_property(
     ),
     exists(X, I, all_of(SEAT.now(X, I), negate(MEMBER.then(X)))),
     src.KIP_ROLLING,
-    f"{_EVERY_STEP}; a failover loses whoever was not stored",
+    f"{_EVERY_STEP}; a failover loses every member that was not stored",
 )
 _PHASE_ENDS = all_of(_JOIN_PHASE, negate(is_now(RULE, "JOIN-PHASE-DELAY-EXTENDED")))
 _ABSENT = all_of(MEMBER.now(X), negate(PARKED.now(X)))

@@ -176,11 +176,11 @@ def leader_assigns(view: StepView) -> str | None:
     """Check that a leader is told to assign, unless the generation has its assignments."""
     for answer in joined(view):
         if answer.skip_assignment and _state(view.after) is not GroupState.STABLE:
-            return f"{answer.member_id} was told to skip the assignment, and nobody else makes it"
+            return f"{answer.member_id} got skipAssignment, and nobody else assigns"
     leaders = _leaders_join(view)
     if leaders is None or (leaders.leader == leaders.member_id and leaders.members):
         return None
-    return f"{leaders.member_id} leads, was not told to assign, and nobody else does it"
+    return f"{leaders.member_id} leads, got skipAssignment, and nobody else assigns"
 
 
 def _kept(view: StepView) -> Iterator[tuple[Member, Member]]:
@@ -235,9 +235,9 @@ def assignment_is_there(view: StepView) -> str | None:
     for member_id, assignment in assignments_in_answers(view):
         member = None if view.after is None else view.after.member(member_id)
         if member is None or _state(view.after) is not GroupState.STABLE:
-            return f"{member_id} was told an assignment before the leader made any"
+            return f"{member_id} got an assignment before the leader made one"
         if member.assignment != assignment:
-            return f"{member_id} was told another assignment than the group has for it"
+            return f"{member_id} got another assignment than the group has for it"
     return None
 
 
@@ -431,7 +431,7 @@ def stopped(view: StepView) -> str | None:
     assert message is not None
     return (
         f"{message.member_id} in generation {message.generation_id} must stop, and its "
-        f"{message.API} was told NONE"
+        f"{message.API} was answered NONE"
     )
 
 
@@ -475,7 +475,8 @@ def stored(view: StepView) -> str | None:
     for topic in commit[0].topics:
         for part in topic.partitions:
             if held.get((topic.name, part.partition_index)) != part.committed_offset:
-                return f"the commit of {topic.name}-{part.partition_index} was told NONE and lost"
+                place = f"{topic.name}-{part.partition_index}"
+                return f"the commit of {place} was answered NONE and lost"
     return None
 
 
@@ -562,5 +563,5 @@ def described(view: StepView) -> str | None:
                 return f"a group that is {group.state.value} is listed as {listed or 'nothing'}"
         case _:
             got = answer_name(view)
-            return f"an operator who asked about a group got {got}, and nothing of the group"
+            return f"an operator's request about a group got {got}, and nothing of the group"
     return None

@@ -22,7 +22,7 @@ _ALL_BUT_STRICT = ("kafka-4", *_DRAFTS, *_COMMENTS, *_EXPERIMENTS)
 _BRINGS_ITS_ID = frozenset({"JOIN-UNKNOWN-MAPPED", "JOIN-UNKNOWN-MAPPED-PREPARING"})
 _COMES_BACK = "JOIN-UNKNOWN-UNMAPPED"
 _UPGRADES = frozenset({"JOIN-UPGRADE", "JOIN-UPGRADE-PREPARING"})
-_TAKES_OVER = "row 5 lets whoever brings an instance take it over under an id of its own"
+_TAKES_OVER = "row 5 lets any client with the instance take it over under its own id"
 _UPGRADED = "row 4.2 makes a member static, also one that is static already: two instances, one id"
 _COMES_AGAIN = "row 5 takes a removed consumer, under its old id, for a new member"
 
@@ -48,7 +48,7 @@ _STATIC_GOES = _in(
 )
 _ZOMBIE_CHANGES = _in(
     _ALL_BUT_STRICT,
-    "a full group removes a member that it refuses, before it looks at the instance",
+    "a full group removes a member that it refuses, before it checks the instance",
     "JOIN-GROUP-FULL",
 )
 _CAUSES = {
@@ -60,7 +60,7 @@ _CAUSES = {
         "JOIN-FOLLOWER-STABLE-CHANGED",
         "JOIN-STATIC-EMPTY-STABLE-SELECTION",
     ),
-    **_in(_COMMENTS, "row 1: whoever is known and joins again causes a rebalance", "JOIN-KNOWN"),
+    **_in(_COMMENTS, "row 1: any known member that joins again causes a rebalance", "JOIN-KNOWN"),
 }
 _MISMATCH = "an id that isn't the instance's is a mismatch, an error of its own"
 _COMMENT_2 = "comment-table-2"
@@ -116,12 +116,12 @@ EXPECTED: Mapping[str, Mapping[str, Why]] = {
     ),
     "fresh-id-for-one": _in(
         ("comment-table-1",),
-        "row 6 tells the holder's id to whoever names its instance: two clients, one id",
+        "row 6 returns the holder's id to any client with its instance: two clients, one id",
         "JOIN-STATIC-EMPTY-MAPPED",
     ),
     "a-static-member-needs-no-id-first": _in(
         ("comment-table-1",),
-        "row 6 tells the holder's id to whoever names its instance",
+        "row 6 returns the holder's id to any client with its instance",
         "JOIN-STATIC-EMPTY-MAPPED",
     ),
     "stable-is-stored": _in(

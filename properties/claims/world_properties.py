@@ -19,10 +19,10 @@ from fencepost.properties.worlds.canonical import request_name
 from fencepost.properties.worlds.views import WorldView
 from fencepost.properties.worlds.world_client import Client, Seat
 
-_NO_CLIENTS = "a proof speaks of the coordinator alone, and this is about what clients know"
+_NO_CLIENTS = "a proof is about the coordinator alone, and this about the clients' knowledge"
 _NO_TIME = "a proof knows no deadlines"
 _property = partial(run_property, PropertyKind.STATE, proof=_NO_CLIENTS)
-_INSIDE = "what the group is can't be seen from outside"
+_INSIDE = "the group's state can't be seen from outside"
 
 
 def _known(view: WorldView) -> list[tuple[int, Client]]:
@@ -34,7 +34,7 @@ def _shared_id(view: WorldView) -> str | None:
     for place, (i, client) in enumerate(known):
         for j, other in known[place + 1 :]:
             if client.member_id == other.member_id:
-                return f"clients c{i + 1} and c{j + 1} were both told the id {client.member_id}"
+                return f"clients c{i + 1} and c{j + 1} both got the id {client.member_id}"
     return None
 
 
@@ -63,14 +63,14 @@ def _seat(client: Client, seat: Seat) -> str:
 def _leading_seats(view: WorldView) -> str | None:
     leading = sorted({_seat(c, s) for c, s in _current(view) if c.leads})
     if len(leading) > 1:
-        return f"in one generation these seats were told that they lead: {', '.join(leading)}"
+        return f"in one generation these seats got the leader's answer: {', '.join(leading)}"
     return None
 
 
 def _protocols(view: WorldView) -> str | None:
     protocols = sorted({str(client.protocol) for client, _ in _current(view)})
     if len(protocols) > 1:
-        return f"in one generation these protocols were told: {', '.join(protocols)}"
+        return f"in one generation the answers have these protocols: {', '.join(protocols)}"
     return None
 
 
@@ -81,7 +81,7 @@ def _assignments(view: WorldView) -> str | None:
             continue
         name = _seat(client, seat)
         if by_seat.setdefault(name, client.assignment) != client.assignment:
-            return f"in one generation {name} was told two assignments"
+            return f"in one generation {name} got two assignments"
     return None
 
 
@@ -214,7 +214,7 @@ DECIDED = Property(
     harm=harm_of("every-event-is-decided"),
 )
 _BELOW_V9 = (
-    "a restarted leader that speaks JoinGroup below 9 is told the id from before, so it follows"
+    "a restarted leader that speaks JoinGroup below 9 gets the id from before, so it follows"
 )
 _ANEW = "without failover, after which a generation that was never stored is used again"
 WORLD_PROPERTIES = (
@@ -285,7 +285,7 @@ WORLD_PROPERTIES = (
         _unguarded,
         _has_members,
         proof=_NO_TIME,
-        answers="bounded time is what is seen of it",
+        answers="its visible part is bounded time",
     ),
     _property(
         "wait-for-syncs-has-an-end",
@@ -295,7 +295,7 @@ WORLD_PROPERTIES = (
         _without_end,
         lambda view: view.group is not None and any(m.owes_sync for m in view.group.members),
         proof=_NO_TIME,
-        answers="bounded time is what is seen of it",
+        answers="its visible part is bounded time",
         expected={
             f"kafka-2.{minor}": "before 2.8.1 nothing ends the wait for a leader that never syncs"
             for minor in range(3, 8)
@@ -326,11 +326,11 @@ WORLD_PROPERTIES = (
         "A member's session expires within its own session timeout from now.",
         f"{src.KIP_ROLLING}; {src.KAFKA_TIMERS}",
         "members that have completed a join and wait for nothing; a new one has five minutes for "
-        "its first join, and whoever waited has a whole session when it is answered",
+        "its first join, and a waiting member has a whole session when it is answered",
         _overlong,
         lambda view: view.group is not None and any(t.kind == SESSION for t in view.group.timers),
         proof=_NO_TIME,
-        answers="a member that lives on too long is seen by bounded time",
+        answers="a member that stays too long is covered by bounded time",
     ),
     DECIDED,
 )

@@ -243,7 +243,7 @@ OF_KFAKE: tuple[Departure, ...] = (
     ),
     Departure(
         "everybody-leads",
-        "after the leader has gone, each member in turn is made the leader and told so",
+        "after the leader has gone, each member in turn is made the leader, and its answer says so",
         _KFAKE,
         {
             **EVERYBODY_LEADS,
@@ -254,7 +254,7 @@ OF_KFAKE: tuple[Departure, ...] = (
     ),
     Departure(
         "absent-group-not-found",
-        "a heartbeat, sync or leave for a group that doesn't exist is not looked at",
+        "a heartbeat, sync or leave for a group that doesn't exist is not checked",
         _KFAKE,
         tables={
             "Heartbeat": _first(_absent("HEARTBEAT-GROUP-ABSENT")),
@@ -277,7 +277,7 @@ OF_KFAKE: tuple[Departure, ...] = (
     ),
     Departure(
         "commit-instance-first",
-        "a commit is held to its instance first, and without members to no generation",
+        "a commit's instance is checked first, and without members its generation is not",
         _KFAKE,
         tables={"OffsetCommit": _instance_first},
     ),

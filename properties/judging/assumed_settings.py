@@ -83,12 +83,12 @@ def fitting_settings(
 def fitting_words(
     results: Iterable[CaseResult], sources: Mapping[str, str], revision: Revision
 ) -> tuple[str, ...]:
-    """Say which failures depend on an assumed setting, and which option fits what was seen."""
+    """Say which failures depend on an assumed setting, and which option fits the answers."""
     results = list(results)
     failures = sum(result.outcome is Outcome.FAIL for result in results)
     return tuple(
         f"{len(each.cases)} of {plural(failures, 'failure')} depend on {each.key}, "
-        f"which is assumed: {each.option} fits what was seen"
+        f"which is assumed: {each.option} fits the answers"
         for each in fitting_settings(results, sources, revision)
     )
 

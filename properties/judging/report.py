@@ -308,7 +308,7 @@ def _applied(result: ResultT, entries: Sequence[KnownFailure]) -> ResultT:
         reason = f"listed as a known failure ({listed}), {other}"
         return replace(result, outcome=Outcome.STALE_KNOWN_FAILURE, stale=reason)
     if (often := next((e for e in entries if e.intermittent), None)) is not None:
-        return replace(result, notes=(*result.notes, f"fails now and then: {often.why}"))
+        return replace(result, notes=(*result.notes, f"intermittent failure: {often.why}"))
     is_of_lateness = any(entry.observed.endswith(TOO_LATE) for entry in entries)
     if result.lag_ms > LEAST_LAG_MS and is_of_lateness:
         message = f"{listed} would not be seen with {result.lag_ms} ms of lag"

@@ -49,7 +49,7 @@ STORED_HOLDS = Relation("stored_holds", (Sort.INSTANCE, Sort.ID), "{0} is stored
 STORED_LEADS = Relation("stored_leads", _ID, "{0} is stored as the leader")
 
 # Of a step in the making.
-CALLER = Relation("caller", _ID, "{0} is whom the answer speaks of")
+CALLER = Relation("caller", _ID, "the answer is about {0}")
 DEFERRED = Relation("deferred", (), "a batch has still to rebalance")
 
 GROUP_RELATIONS = (

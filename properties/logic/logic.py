@@ -88,7 +88,7 @@ class Relation:
     def _of(self, terms: tuple[Term, ...], when: When) -> Formula:
         if tuple(term.sort for term in terms) != self.sorts:
             sorts = ", ".join(sort.value for sort in self.sorts)
-            raise ValueError(f"{self.name} is said of ({sorts}), not of {terms}")
+            raise ValueError(f"{self.name} is about ({sorts}), not of {terms}")
         return Holds(self, terms, When.NOW if self.of_event else when)
 
 

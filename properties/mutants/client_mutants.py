@@ -61,7 +61,7 @@ _MUTANTS = (
     *(
         ClientMutant(
             f"no-instance-in-{api.lower()}",
-            f"{api} is sent without the instance id: a zombie isn't told that it is fenced there",
+            f"{api} is sent without the instance id: a zombie isn't fenced there",
             ("CLIENT-IDENTITY-EVERY-REQUEST",),
             Conduct(identified=_ALL - {api}),
         )
@@ -87,7 +87,7 @@ _MUTANTS = (
     ),
     ClientMutant(
         "keeps-versions",
-        "a coordinator's versions are asked once, though an older broker may come in its place",
+        "a coordinator's versions are requested once, though an older broker may come in its place",
         ("CLIENT-OLD-BROKER-RESTARTED",),
         Conduct(keeps_versions=True),
     ),
@@ -205,7 +205,7 @@ _MUTANTS = (
     ),
     ClientMutant(
         "hot-loop",
-        "what fails is asked again without a pause",
+        "a failed request is repeated without a pause",
         ("CLIENT-JOIN-BACKOFF",),
         Conduct(backs_off=False),
     ),
@@ -317,7 +317,7 @@ _MUTANTS = (
     ),
     ClientMutant(
         "tells-passing-errors",
-        "the user is told of each error that the client deals with itself",
+        "the client reports to the user each error that it deals with itself",
         ("CLIENT-JOIN-ERROR-HIDDEN",),
         Conduct(tells_passing_errors=True),
     ),
@@ -330,7 +330,7 @@ _MUTANTS = (
     # Fenced.
     ClientMutant(
         "fenced-in-silence",
-        "the user of a fenced client isn't told",
+        "a fenced client doesn't report it to its user",
         ("CLIENT-FENCED-HEARTBEAT",),
         Conduct(tells_fence=False),
     ),
@@ -390,7 +390,7 @@ _MUTANTS = (
     ),
     ClientMutant(
         "loses-in-silence",
-        "the user of a member that was removed isn't told that its partitions are lost",
+        "a removed member doesn't report to its user that its partitions are lost",
         ("CLIENT-REMOVED-TOLD",),
         Conduct(tells_loss=False),
     ),
@@ -402,7 +402,7 @@ _MUTANTS = (
     ),
     ClientMutant(
         "assigns-all-the-same",
-        "a leader that is told to skip the assignment sends one",
+        "a leader that gets skipAssignment sends an assignment",
         ("CLIENT-RESTART-SKIPPED",),
         Conduct(heeds_skip=False),
     ),
@@ -514,13 +514,13 @@ _MUTANTS = (
     ),
     ClientMutant(
         "transacts-when-fenced",
-        "a transaction is committed, and its user told so, though its offsets were fenced",
+        "a transaction is committed, and reported as such, though its offsets were fenced",
         ("CLIENT-TRANSACTION-FENCED",),
         Conduct(ignored_in_transaction=frozenset({_FENCED})),
     ),
     ClientMutant(
         "transacts-when-refused",
-        "a transaction is committed, and its user told so, though its offsets were refused",
+        "a transaction is committed, and reported as such, though its offsets were refused",
         ("CLIENT-TRANSACTION-REFUSED",),
         Conduct(
             ignored_in_transaction=frozenset({Error.UNKNOWN_MEMBER_ID, Error.ILLEGAL_GENERATION})
@@ -591,4 +591,4 @@ def find_client_mutant(name: str) -> ClientMutant:
     if plain in CLIENT_MUTANTS:
         return CLIENT_MUTANTS[plain]
     near = did_you_mean(plain, CLIENT_MUTANTS)
-    raise KeyError(f"no lying client {plain!r}{near}")
+    raise KeyError(f"no mutant of a client is called {plain!r}{near}")

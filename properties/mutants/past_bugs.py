@@ -117,7 +117,7 @@ HISTORY: tuple[Mutant, ...] = (
     ),
     mutant(
         "kafka-8487",
-        "a commit in CompletingRebalance is told to wait whoever sends it, members or not",
+        "a commit in CompletingRebalance is answered that it must wait, for members and others",
         "KAFKA-8487",
         only("COMMIT-UNKNOWN-MEMBER", negate(_COMPLETING)),
         only("COMMIT-ILLEGAL-GENERATION", negate(_COMPLETING)),
@@ -160,19 +160,19 @@ HISTORY: tuple[Mutant, ...] = (
     ),
     mutant(
         "kafka-13435",
-        "from Join version 9 on, too, a restarted leader is told of the leader that is gone",
+        "from Join version 9 on, too, a restarted leader gets the id of the leader that is gone",
         "KAFKA-13435",
         twists={Do.ANSWER_RESTARTED: as_if(_before_version_9)},
     ),
     mutant(
         "kfake-everybody-leads",
-        "after the leader left, every survivor is told that it leads",
+        "after the leader left, every survivor gets the leader's answer",
         "kfake",
         twists=EVERYBODY_LEADS,
     ),
     mutant(
         "kfake-leave-evicts-holder",
-        "a leave with a wrong member id removes whoever holds the instance",
+        "a leave with a wrong member id removes the holder of the instance",
         "kfake",
         but(
             "LEAVE-MEMBER-INSTANCE-FENCED",

@@ -133,13 +133,13 @@ def _described(answer: Message) -> Message:
 ANSWERS: tuple[Mutant, ...] = (
     mutant(
         "members-without-instance",
-        "the leader isn't told the members' instances, and can't keep assignments across restarts",
+        "the leader doesn't get the members' instances, and can't keep assignments across restarts",
         SHAPE,
         distort=_join,
     ),
     mutant(
         "refused-join-with-generation",
-        "a refused join tells generation 0 instead of -1",
+        "a refused join is answered generation 0 instead of -1",
         ANSWER,
         distort=_generation,
     ),
@@ -157,7 +157,7 @@ ANSWERS: tuple[Mutant, ...] = (
     ),
     mutant(
         "leave-rows-alike",
-        "every row of a leave is told what became of the first",
+        "every row of a leave gets the error of the first",
         ANSWER,
         distort=_leave_first,
     ),

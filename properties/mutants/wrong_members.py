@@ -71,7 +71,7 @@ HEARTBEATS: tuple[Mutant, ...] = (
     ),
     mutant(
         "generation-before-identity",
-        "a request of another generation is ILLEGAL_GENERATION, whoever sends it, zombies too",
+        "a request of another generation is ILLEGAL_GENERATION, from a zombie, too",
         ORDER,
         *(
             behind(f"{api}-{check}", f"{api}-ILLEGAL-GENERATION")
@@ -81,13 +81,13 @@ HEARTBEATS: tuple[Mutant, ...] = (
     ),
     mutant(
         "zombie-heartbeats",
-        "a replaced process is told that all is well, and goes on",
+        "a replaced process is answered NONE, and goes on",
         ANSWER,
         but("HEARTBEAT-INSTANCE-FENCED", answer=Error.NONE),
     ),
     mutant(
         "heartbeat-hides-rebalance",
-        "a heartbeat doesn't tell that a rebalance is being prepared, so nobody joins again",
+        "a heartbeat doesn't announce that a rebalance is being prepared, so nobody joins again",
         ANSWER,
         but("HEARTBEAT-PREPARING", answer=Error.NONE),
     ),
@@ -138,7 +138,7 @@ LEAVES: tuple[Mutant, ...] = (
     ),
     mutant(
         "static-leave-ignored",
-        "a static member that leaves under its own id is told NONE and stays",
+        "a static member that leaves under its own id is answered NONE and stays",
         GUARD,
         *(only(rule_id, negate(_OWN)) for rule_id in _LEAVING),
         added(
@@ -158,7 +158,7 @@ LEAVES: tuple[Mutant, ...] = (
     ),
     mutant(
         "zombie-leave-unknown",
-        "a leave with a replaced id is told UNKNOWN_MEMBER_ID, not FENCED_INSTANCE_ID",
+        "a leave with a replaced id is answered UNKNOWN_MEMBER_ID, not FENCED_INSTANCE_ID",
         ANSWER,
         but("LEAVE-MEMBER-INSTANCE-FENCED", answer=Error.UNKNOWN_MEMBER_ID),
     ),
@@ -222,7 +222,7 @@ COMMITS: tuple[Mutant, ...] = (
     ),
     mutant(
         "commit-forgotten",
-        "a commit in Stable is told NONE and not stored",
+        "a commit in Stable is answered NONE and not stored",
         EFFECT,
         without("COMMIT-STABLE", Do.STORE_OFFSETS),
     ),
@@ -331,7 +331,7 @@ TRANSACTIONS: tuple[Mutant, ...] = (
     ),
     mutant(
         "transaction-forgotten",
-        "a commit of a member in a transaction is told NONE and not stored",
+        "a commit of a member in a transaction is answered NONE and not stored",
         EFFECT,
         without("TXN-COMMIT-MEMBER", Do.STORE_OFFSETS),
     ),
@@ -343,13 +343,13 @@ TRANSACTIONS: tuple[Mutant, ...] = (
     ),
     mutant(
         "transaction-topics-unchecked",
-        "a commit in a transaction for a topic that doesn't exist is told NONE",
+        "a commit in a transaction for a topic that doesn't exist is answered NONE",
         ANSWER,
         distort=_knows_all_topics,
     ),
     mutant(
         "transaction-size-unchecked",
-        "a transaction's offsets that are too large to be stored are told NONE",
+        "a transaction's offsets that are too large to be stored are answered NONE",
         ANSWER,
         but("TXN-COMMIT-TOO-LARGE", answer=Error.NONE),
         but("TXN-COMMIT-OUTSIDE-TOO-LARGE", answer=Error.NONE),
@@ -405,7 +405,7 @@ JOIN: tuple[Mutant, ...] = (
     ),
     mutant(
         "zombie-join-unknown",
-        "a join with a replaced id is told UNKNOWN_MEMBER_ID, so that its client starts afresh",
+        "a join with a replaced id is answered UNKNOWN_MEMBER_ID, so that its client starts afresh",
         ANSWER,
         but("JOIN-INSTANCE-FENCED", answer=Error.UNKNOWN_MEMBER_ID),
     ),
@@ -471,7 +471,7 @@ JOIN: tuple[Mutant, ...] = (
     ),
     mutant(
         "changed-follower-answered",
-        "a follower that changes its subscription is told what it has, as if nothing had changed",
+        "a follower with another subscription gets its old assignment, as if nothing had changed",
         EFFECT,
         but("JOIN-FOLLOWER-STABLE-CHANGED", effect=(Do.ANSWER_CURRENT,)),
     ),
@@ -501,7 +501,7 @@ JOIN: tuple[Mutant, ...] = (
     ),
     mutant(
         "group-size-unchecked",
-        "group.max.size is not looked at",
+        "group.max.size is not checked",
         GUARD,
         dropped("JOIN-GROUP-FULL"),
         dropped("JOIN-GROUP-FULL-PENDING"),
@@ -626,13 +626,13 @@ REPLACED: tuple[Mutant, ...] = (
     ),
     mutant(
         "restart-never-skips-assignment",
-        "a leader that restarts gets the members but is not told to skip the assignment",
+        "a leader that restarts gets the members but not skipAssignment",
         SHAPE,
         twists={Do.ANSWER_RESTARTED: retold(_never_skips)},
     ),
     mutant(
         "restart-leads-below-9",
-        "below Join version 9, too, a restarted leader is told that it leads, and can't be told to "
+        "below Join version 9, too, a restarted leader gets the leader's answer, which can't have "
         "skip the assignment",
         SHAPE,
         twists={Do.ANSWER_RESTARTED: retold(_leads_below_9)},
@@ -687,7 +687,7 @@ REPLACED: tuple[Mutant, ...] = (
     ),
     mutant(
         "replaced-told-new-id",
-        "the waiting join of a replaced process is told the id of the new one",
+        "the waiting join of a replaced process gets the id of the new one",
         ECHO,
         twists={Do.REPLACE_HOLDER: retold(_with_new_id)},
     ),

@@ -209,7 +209,7 @@ REBALANCES: tuple[Mutant, ...] = (
     ),
     mutant(
         "initial-delay-not-extended",
-        "the initial delay runs once, whoever comes meanwhile",
+        "the initial delay runs once, also if members join meanwhile",
         GUARD,
         only("JOIN-PHASE-DELAY-EXTENDED", negate(_SOMEBODY_JOINED)),
         but(
@@ -273,7 +273,7 @@ REBALANCES: tuple[Mutant, ...] = (
     ),
     mutant(
         "leader-without-members",
-        "the leader is not told who the members are",
+        "the leader doesn't get the members",
         EFFECT,
         twists={Do.COMPLETE_JOIN: _members_to(leader=False, followers=False)},
     ),
@@ -331,7 +331,7 @@ SYNCS: tuple[Mutant, ...] = (
     ),
     mutant(
         "follower-assigns",
-        "what a follower's sync brings is taken for the assignment",
+        "the assignments in a follower's sync are taken",
         GUARD,
         but("SYNC-COMPLETING-FOLLOWER", effect=_ASSIGNS),
     ),
@@ -349,7 +349,7 @@ SYNCS: tuple[Mutant, ...] = (
     ),
     mutant(
         "late-sync-assigns",
-        "what a leader's sync brings in Stable replaces what the members were given",
+        "the assignments in a leader's sync in Stable replace those of the members",
         GUARD,
         only("SYNC-STABLE", negate(_BY_LEADER)),
         added(
@@ -513,7 +513,7 @@ TIMERS: tuple[Mutant, ...] = (
     ),
     mutant(
         "unload-keeps-sessions",
-        "sessions outlive the unload: whoever is loaded again has no whole session timeout",
+        "sessions outlive the unload: a loaded member has no whole session timeout",
         TIMER,
         twists={Do.RELOAD: afterwards(_old_sessions)},
     ),

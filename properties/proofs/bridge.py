@@ -290,7 +290,7 @@ def _settled(
     """Return the groups after the check of the join phase, and its error."""
     if not settles:
         quiet = [g for g in groups if not looked_at or g.state is not GroupState.PREPARING]
-        return quiet or groups, None if quiet else "the join phase was not looked at"
+        return quiet or groups, None if quiet else "the join phase was not checked"
     rule = settles[0]
     fitting = [
         g
@@ -298,7 +298,7 @@ def _settled(
         if g.state is GroupState.PREPARING and _guard_fails(rule, g, event, Trigger.CHECK) is None
     ]
     if not fitting:
-        return groups, f"{rule.id} looked at the join phase, and its guard does not hold"
+        return groups, f"{rule.id} checked the join phase, and its guard does not hold"
     return _all_performed(_of(rule, effects), fitting, event), None
 
 

@@ -236,7 +236,7 @@ def prove(
 
 
 _NOT_KNOWN = {
-    False: "performed otherwise, and what that means here is not said",
+    False: "performed otherwise, and the proof doesn't model that",
     True: "a step of the user's own, of which proofs know nothing",
 }
 """Reason for which a path isn't proved, by whether it has a user's own step."""

@@ -115,7 +115,7 @@ def _costs(evidence: Evidence, run: ConsumerRun, call: Call) -> Iterator[Verdict
         if loss.at_ms <= until:
             yield violated(
                 "loses its partitions by a late commit",
-                f"{detail}, and its user was told that its partitions are lost",
+                f"{detail}, and its user got the event that its partitions are lost",
                 loss.at_ms,
             )
     again = evidence.first_after(run, call.end_ms, JOIN, until=until)
@@ -252,7 +252,7 @@ def _not_fenced(evidence: Evidence) -> Iterator[Verdict]:
             if "fenced" in f"{error.code} {error.message}".lower():
                 yield violated(
                     "is told that it is fenced, and nobody else has its place",
-                    f"the user of {run.name} unsubscribed and subscribed again, and was told "
+                    f"the user of {run.name} unsubscribed and subscribed again, and got "
                     f"{error.code} in {error.where}; no other process has its instance id",
                     at_ms,
                 )
@@ -332,7 +332,7 @@ def _idles(evidence: Evidence) -> Iterator[Verdict]:
             yield violated(
                 "joins again without partitions",
                 f"{run.name} was assigned no partitions, and joined again "
-                f"{(until - since) / 1000:.1f} s later, which nobody asked for",
+                f"{(until - since) / 1000:.1f} s later without a cause",
                 join.at_ms,
             )
         times = [since, *(call.at_ms for call in beats), until]
@@ -349,7 +349,7 @@ def _idles(evidence: Evidence) -> Iterator[Verdict]:
             if at_ms < until and error.fatal:
                 yield violated(
                     "a fatal error without partitions",
-                    f"the user of {run.name}, which has no partitions, was told {error.code}",
+                    f"the user of {run.name}, which has no partitions, got {error.code}",
                     at_ms,
                 )
         others = [r for r in evidence.runs if r is not run and r.ended_ms is None]
@@ -395,8 +395,8 @@ REQUIREMENTS = (
         Level.MUST,
         "A client reports a refused commit as an error, unless a retry succeeded.",
         "KIP-62, CommitFailedException",
-        provoked="an OffsetCommit that the user asked for is answered with an error",
-        judged="what the call returns, or the user is told within a second, and if a later "
+        provoked="an OffsetCommit of the user is answered with an error",
+        judged="what the call returns, or the user gets the error within a second, and if a later "
         "OffsetCommit was accepted",
         judge=_refused,
         unseen="no commit of a user's was refused",
@@ -467,7 +467,7 @@ REQUIREMENTS = (
         "After a topic got more partitions, the group reads them once it has refreshed its "
         "metadata.",
         f"{_OWN_CLIENT}, metadata.max.age.ms",
-        provoked="a topic gets more partitions, and metadata are asked for each second",
+        provoked="a topic gets more partitions, and metadata are requested each second",
         judged="the partitions that users have at the end",
         judge=_grows,
         unseen="no topic got more partitions",

@@ -357,7 +357,7 @@ def _silent(evidence: Evidence) -> Iterator[Verdict]:
             if error.fatal and at_ms < fenced_ms - CLOCK_MS and not run.is_over(at_ms):
                 yield violated(
                     f"fatal after {cause}",
-                    f"the user of {run.name} was told {error.code} as a fatal error, in "
+                    f"the user of {run.name} got {error.code} as a fatal error, in "
                     f"{error.where}, after {cause}",
                     at_ms,
                 )
@@ -383,8 +383,8 @@ def _not_twice(evidence: Evidence) -> Iterator[Verdict]:
             yield violated(
                 "works in silence at a broker without static members",
                 f"{other.name} and {run.name} both have {with_instance(run.instance)}; "
-                "their users were assigned partitions at a broker without static members, and told "
-                "nothing",
+                "their users were assigned partitions at a broker without static members, and got "
+                "no error",
                 first.at_ms,
                 waited=(other.began_ms, evidence.ended_ms),
             )
@@ -396,12 +396,12 @@ def _reports_old_broker(evidence: Evidence) -> Iterator[Verdict]:
         if code is None:
             yield violated(
                 "not told that the broker has no static members",
-                f"the user of {run.name}, a static member, was told nothing at a broker without "
+                f"the user of {run.name}, a static member, got no error at a broker without "
                 "static members",
                 run.began_ms,
                 waited=(run.began_ms, evidence.ended_ms),
             )
-        yield holds(f"told {code}")
+        yield holds(f"got {code}")
 
 
 def _at_old_broker(evidence: Evidence) -> Iterator[ConsumerRun]:
@@ -641,7 +641,7 @@ REQUIREMENTS = (
         "A client reports no error as fatal from which it can recover, and goes on.",
         "KIP-345, Join Group Logic Change: only a taken place is told",
         provoked="errors that can be tried again are answered for a while, or an answer is lost",
-        judged="the user is told of no fatal error, and the consumer doesn't end",
+        judged="the user gets no fatal error, and the consumer doesn't end",
         judge=_silent,
         unseen="no error was answered that can be tried again",
     ),
@@ -652,7 +652,7 @@ REQUIREMENTS = (
         "without an error: they are refused, or their users are told that they are dynamic.",
         "Kafka's own client, which joins nothing there; KIP-345 is silent",
         provoked="two processes with one instance id start at a broker of Kafka 2.2",
-        judged="of the users that have partitions there, all but one were told something",
+        judged="of the users that have partitions there, all but one got an error",
         dispute="KIP-345 asks for old versions at old brokers, but only for joins without an "
         "instance id; of static members it says no more than that brokers are upgraded first.  "
         "Joined as dynamic members, the two have different partitions, and nothing is read twice: "
@@ -670,8 +670,8 @@ REQUIREMENTS = (
         provoked="a static member starts at a broker of Kafka 2.2",
         judged="an error that is raised, returned or handed to a callback",
         dispute="The sentence on UNSUPPORTED_VERSION in the KIP is about its administration tool, "
-        "so the KIP doesn't ask for it: not a MUST.  But a user who isn't told relies on restarts "
-        "without a rebalance, and doesn't get them.",
+        "so the KIP doesn't ask for it: not a MUST.  But a user without the error relies on "
+        "restarts without a rebalance, and doesn't get them.",
         judge=_reports_old_broker,
         unseen="no static member was started there",
         members=Members.STATIC,

@@ -373,7 +373,7 @@ REQUIREMENTS = (
         "KIP-429",
         provoked="a member joins a group that is stable",
         judged="who claims a partition in the JoinGroup requests, whom the leader gives it, "
-        "when users were told, and that a JoinGroup follows what is revoked",
+        "the time of the users' events, and that a JoinGroup follows what is revoked",
         judge=_hands_over,
         unseen="no partition moved between cooperative members",
     ),

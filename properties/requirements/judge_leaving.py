@@ -143,8 +143,7 @@ def _closes_twice(evidence: Evidence) -> Iterator[Verdict]:
         if close.is_refused_call:
             yield violated(
                 f"{close.outcome} from a second close",
-                f"the user of {run.name} closed it twice, and was told {close.outcome}: "
-                f"{close.message}",
+                f"the user of {run.name} closed it twice, and got {close.outcome}: {close.message}",
                 close.began_ms,
             )
 
@@ -274,7 +273,7 @@ def _reports_loss(evidence: Evidence) -> Iterator[Verdict]:
             yield violated(
                 "not told that its partitions are lost",
                 f"{run.name} was removed and came back, and its user was assigned partitions "
-                "anew without having been told that the old ones are gone",
+                "anew without an event that the old ones are gone",
                 again.at_ms,
             )
 
@@ -353,7 +352,7 @@ def _resumes(evidence: Evidence) -> Iterator[Verdict]:
         if (again := evidence.first_after(run, at_ms, JOIN)) is not None:
             yield _joins_again(run, again, "when its user polls on")
         errors = [error.code for _, error in evidence.errors_of(run, at_ms)]
-        reaction = f"is told {errors[0]}" if errors else "gets nothing"
+        reaction = f"gets {errors[0]}" if errors else "gets nothing"
         yield holds(f"the user of {run.name} polls on and {reaction}")
         return
     yield unknown("no user of a fenced member polled on") if is_fenced else nobody_fenced(evidence)
@@ -551,8 +550,9 @@ REQUIREMENTS = (
         "java.io.Closeable, which Kafka's own consumer is: closing again has no effect",
         provoked="a member's user closes it twice",
         judged="that the second call returns in time, without an error",
-        dispute="Who closes twice has a mistake in the program, some say, and should be told.  But "
-        "a clean-up that runs after another one is usual, and an error there hides the first one.",
+        dispute="A second close is a mistake in the program, some say, and should be an error.  "
+        "But a clean-up that runs after another one is usual, and an error there hides the first "
+        "one.",
         judge=_closes_twice,
         unseen="nobody closed twice",
     ),
@@ -628,8 +628,8 @@ REQUIREMENTS = (
         "After FENCED_INSTANCE_ID in OffsetCommit a client reports it: the commit fails with "
         "this error.",
         JOIN_LOGIC,
-        provoked="an OffsetCommit that the user asked for is answered FENCED_INSTANCE_ID",
-        judged="the commit's own error, or another that the user is told",
+        provoked="an OffsetCommit of the user is answered FENCED_INSTANCE_ID",
+        judged="the commit's own error, or another that the user gets",
         judge=lambda evidence: _reports_fencing(evidence, COMMIT),
         members=Members.STATIC,
     ),
@@ -654,10 +654,10 @@ REQUIREMENTS = (
         provoked="another process takes the instance id in a stable group",
         judged="no JoinGroup, SyncGroup, Heartbeat or OffsetCommit of the fenced consumer follows, "
         "until its user does something",
-        dispute="What is sent with the old member id is refused each time, so the other process "
+        dispute="Each request with the old member id is refused, so the other process "
         "loses nothing, and no promise of the KIP is broken: not a MUST.  The KIP asks that the "
-        "client fails itself immediately; one that asks on and on hasn't, and a user who looks at "
-        "its requests takes it for a member.",
+        "client fails itself immediately; one that repeats requests hasn't, and its requests look "
+        "like those of a member.",
         judge=_quiet,
         unseen=nobody_fenced,
         members=Members.STATIC,
@@ -668,7 +668,7 @@ REQUIREMENTS = (
         "A fenced member delivers no more records after it has reported the error.",
         JOIN_LOGIC,
         provoked="another process takes the instance id while records are produced",
-        judged="no records after the error, beyond those of the call that told it",
+        judged="no records after the error, beyond those of the call that returned it",
         judge=_no_records,
         unseen="no records came after a member was fenced",
         members=Members.STATIC,
@@ -679,7 +679,7 @@ REQUIREMENTS = (
         "A fenced member makes no commit that is accepted.",
         JOIN_LOGIC,
         provoked="another process takes the instance id; then the user polls on and closes",
-        judged="no OffsetCommit of the fenced consumer is accepted after it was told",
+        judged="no OffsetCommit of the fenced consumer is accepted after the error",
         judge=_no_commits_after_fencing,
         unseen=nobody_fenced,
         members=Members.STATIC,
@@ -703,7 +703,7 @@ REQUIREMENTS = (
         "doesn't rejoin.",
         JOIN_LOGIC,
         provoked="the user of a fenced member polls on",
-        judged="what the user is told, and that no JoinGroup follows",
+        judged="the user's errors, and that no JoinGroup follows",
         judge=_resumes,
         members=Members.STATIC,
     ),

@@ -484,7 +484,7 @@ def _reads_new_topic(evidence: Evidence) -> Iterator[Verdict]:
                 f"{act.topic} was made while {names} subscribed by a pattern that it matches, and "
                 "no user was given a record of it for "
                 f"{(evidence.ended_ms - begun) / 1000:.1f} s, counted from {age:,} ms later on, "
-                "when metadata were to be asked for again",
+                "when metadata were to be requested again",
                 act.began_ms,
             )
 
@@ -519,7 +519,7 @@ def _reads_beside_deleted(evidence: Evidence) -> Iterator[Verdict]:
             if ends:
                 yield violated(
                     "ends after a topic was deleted",
-                    f"{act.topic} was deleted, and the user of {run.name} was told an error after "
+                    f"{act.topic} was deleted, and the user of {run.name} got an error after "
                     "which it reads nothing more, of no other topic",
                     min(ends),
                 )
@@ -631,7 +631,7 @@ REQUIREMENTS = (
         "KIP-429, onPartitionsRevoked",
         provoked="records are appended to each partition while partitions go to other members",
         judged="each record comes while its partition is assigned, by the answer to SyncGroup or "
-        "as the user is told, or half a second later, since it may have been on its way",
+        "in the user's event, or half a second later, since it may have been on its way",
         judge=_reads_nothing_else,
         unseen="nobody read a record",
     ),
@@ -656,9 +656,9 @@ REQUIREMENTS = (
         "positions and records fail",
         judged="the offsets that a user was given are not below those in the OffsetCommits that "
         "were accepted before its last SyncGroup, nor below those that it was given since; an "
-        "eager member may begin at the committed position in each generation, whether its user is "
-        "told of the rebalance or not; records that go on where the last ones before a revocation "
-        "ended may come half a second after it",
+        "eager member may begin at the committed position in each generation, whether its user "
+        "gets an event of the rebalance or not; records that go on where the last ones before a "
+        "revocation ended may come half a second after it",
         judge=_reads_nothing_again,
         unseen="nobody read on where something was committed or read before",
     ),
@@ -682,7 +682,7 @@ REQUIREMENTS = (
         "Kafka's KafkaConsumer.subscribe: a group rebalances when a topic is deleted; KIP-516, "
         "whose errors of an unknown topic are of a partition",
         provoked="one of two topics is deleted, and records are appended to the other one",
-        judged="no user is told a fatal error, and the records reach some user within 8 s",
+        judged="no user gets a fatal error, and the records reach some user within 8 s",
         judge=_reads_beside_deleted,
         unseen="no topic was deleted while records were read",
     ),

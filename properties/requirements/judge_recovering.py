@@ -54,7 +54,7 @@ def _error_hidden(evidence: Evidence) -> Iterator[Verdict]:
                 yield violated(
                     f"told {error.code} in {error.where}",
                     f"{run.name} was answered {cause.error_name} in {cause.api}, and its "
-                    f"user was told {error.code} in {error.where}: {error.message}",
+                    f"user got {error.code} in {error.where}: {error.message}",
                     at_ms,
                 )
 
@@ -85,7 +85,7 @@ def _no_lookup(evidence: Evidence) -> Iterator[Verdict]:
             if any(c.api == FIND for c in between):
                 yield violated(
                     f"FindCoordinator after {code.name}",
-                    f"{run.name} was answered {code.name} in {call.api}, and asked for the "
+                    f"{run.name} was answered {code.name} in {call.api}, and looked up the "
                     "coordinator before it joined again",
                     join.at_ms,
                 )
@@ -100,8 +100,8 @@ REQUIREMENTS = (
         provoked="a member is answered errors after which it joins again, or asks again",
         judged="no error of such a name is raised, returned or handed to a callback, but by a "
         "commit, a close, or a callback that is for information by its documentation",
-        dispute="A library may call what it hands to a callback information.  Where its "
-        "documentation says so, it is not held against it.",
+        dispute="A library may call the error in a callback information.  If its "
+        "documentation says so, this doesn't count as a failure.",
         judge=_error_hidden,
         unseen="no such error was answered",
     ),

@@ -146,7 +146,7 @@ def _others_stay(evidence: Evidence, before: ConsumerRun, run: ConsumerRun) -> V
             if event.at_ms < until
         ]
         if call is not None or moves:
-            how = "had to join again" if call is not None else "was told of other partitions"
+            how = "had to join again" if call is not None else "got an event about other partitions"
             return violated(
                 "another member is disturbed by a restart",
                 f"{other.name} {how} when {run.name} came back",
@@ -392,7 +392,7 @@ REQUIREMENTS = (
         "its old partitions.",
         _OF_RESTARTS,
         provoked="a static member that doesn't lead is closed and started again",
-        judged="generations, the partitions that users were told, and that no other member joined",
+        judged="generations, the partitions of users' events, and that no other member joined",
         judge=lambda evidence: _moves_nothing(
             evidence, "a follower", lambda before: not evidence.is_led_by(before)
         ),
@@ -406,7 +406,7 @@ REQUIREMENTS = (
         "gets its old partitions.",
         _OF_RESTARTS,
         provoked="the process of a static member is killed and started again",
-        judged="generations, the partitions that users were told, and that no other member joined",
+        judged="generations, the partitions of users' events, and that no other member joined",
         judge=lambda evidence: _moves_nothing(
             evidence, "a member that crashed", lambda before: before.how == "crashed"
         ),
@@ -420,7 +420,7 @@ REQUIREMENTS = (
         "old partitions.",
         _OF_RESTARTS,
         provoked="the leader is closed and started again, with the newest versions",
-        judged="generations, the partitions that users were told, and that no other member joined",
+        judged="generations, the partitions of users' events, and that no other member joined",
         judge=_leader_restarts,
         needs_calm=True,
         members=Members.STATIC,
@@ -443,7 +443,7 @@ REQUIREMENTS = (
         "Below JoinGroup 9 a restarted leader syncs as a follower, and gets its old partitions.",
         "KIP-814, Motivation",
         provoked="the leader is closed and started again at a broker without JoinGroup 9",
-        judged="generations, the partitions that users were told, and that its SyncGroup has no "
+        judged="generations, the partitions of users' events, and that its SyncGroup has no "
         "assignments",
         judge=_old_leader_restarts,
         needs_calm=True,
@@ -455,7 +455,7 @@ REQUIREMENTS = (
         "When all members restart one after the other, no partition moves.",
         "KIP-345, Motivation and Rolling Bounce",
         provoked="each of three static members in turn is closed and started again",
-        judged="generations, and the partitions that users were told",
+        judged="generations, and the partitions of users' events",
         judge=lambda evidence: _moves_nothing(evidence, "each of three members", at_least=_ALL),
         needs_calm=True,
         members=Members.STATIC,
@@ -466,7 +466,7 @@ REQUIREMENTS = (
         "A member with the cooperative assignor restarts, and no partition moves.",
         "KIP-429, with static members",
         provoked="a follower with the cooperative assignor is closed and started again",
-        judged="generations, the partitions that users were told, and that no other member joined",
+        judged="generations, the partitions of users' events, and that no other member joined",
         judge=lambda evidence: _moves_nothing(
             evidence, "a cooperative member", lambda before: before.is_cooperative
         ),
@@ -554,7 +554,7 @@ REQUIREMENTS = (
         "When a process with several static members restarts, no partition moves.",
         "KIP-345, Kafka Streams Change",
         provoked="a process with three static members ends and is started again, beside another",
-        judged="generations, and the partitions that users were told",
+        judged="generations, and the partitions of users' events",
         judge=_rolled,
         unseen="no process with several static members restarted",
         needs_calm=True,

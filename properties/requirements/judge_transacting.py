@@ -122,7 +122,7 @@ def _fenced(evidence: Evidence) -> Iterator[Verdict]:
             yield violated(
                 f"{code.name} in {TXN_COMMIT} is not told",
                 f"the offsets that {run.name} sent to its transaction were answered {code.name}; "
-                f"the call ended with {act.outcome}, and its user was told of no such error",
+                f"the call ended with {act.outcome}, and its user got no such error",
                 refused.end_ms,
             )
         if end is not None:
@@ -172,7 +172,7 @@ REQUIREMENTS = (
         f"{_KIP_447}; KIP-345, Join Group Logic Change",
         provoked="another process takes the instance id; then the user of the first one sends its "
         "positions to a transaction",
-        judged="the error of the call or another that the user is told, and that no EndTxn commits",
+        judged="the error of the call or another that the user gets, and that no EndTxn commits",
         judge=_fenced,
         unseen=_none_refused,
         members=Members.STATIC,
@@ -185,8 +185,8 @@ REQUIREMENTS = (
         _KIP_447,
         provoked="a member is removed, or its TxnOffsetCommit is of a generation that is over, "
         "when its user sends its positions to a transaction",
-        judged="that the call fails, and that no EndTxn commits: else what was produced counts, "
-        "and what it was made of is read again",
+        judged="that the call fails, and that no EndTxn commits: else the produced records count, "
+        "and their sources are read again",
         judge=_refused,
         unseen=_none_refused,
     ),

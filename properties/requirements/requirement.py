@@ -197,7 +197,7 @@ AREAS = {
     "LEADER": "It assigns for the group",
     "BYTES": "What it writes for other members, and reads of theirs",
     "READ": "The records that its user gets",
-    "SESSION": "It shows that it lives",
+    "SESSION": "It shows that it is alive",
     "OLD-BROKER": "A broker that knows no static members",
     "STREAMS": "Several members in one process",
 }

@@ -42,7 +42,7 @@ from fencepost.properties.worlds.world_client import Ask, Seat
 
 ACTIONS: dict[str, str] = {
     "join": "JoinGroup",
-    "sync": "SyncGroup; who was told that it leads assigns to all",
+    "sync": "SyncGroup; a leader assigns to all",
     "await": "wait until its last request is answered",
     "beat": "Heartbeat",
     "leave": "LeaveGroup of itself",
@@ -51,7 +51,7 @@ ACTIONS: dict[str, str] = {
     "change": "JoinGroup with another subscription",
     "remove": "LeaveGroup by instance alone, as an operator does",
     "pause": "time passes: a session, or a rebalance timeout",
-    "drop": "its connection is lost; it keeps what it was told",
+    "drop": "its connection is lost; it keeps its id, generation and assignment",
     "describe": "DescribeGroups",
     "fetch": "OffsetFetch",
     "list": "ListGroups",
@@ -66,7 +66,7 @@ VARIANTS: dict[str, str] = {
     "older": "in an old version",
     "stranger": "under a member id that nobody was given",
     "nobody": "without a member id",
-    "earlier": "under the id that it was told before the last one",
+    "earlier": "under the id that it had before its last one",
     "other": "under the id of the next one in the cast",
     "dynamic": "without its instance",
     "claims": "as an instance that nobody has",

@@ -316,7 +316,7 @@ async def run_task(
             async with asyncio.timeout(grace_s):
                 return await last
         except TimeoutError:
-            late = f"it did not end within {grace_s:g} s of being asked to, and was killed"
+            late = f"it did not end within {grace_s:g} s after the request, and was killed"
             return Failure(WorkerLostError(late), late)
         finally:
             for waiting in (asking, last):

@@ -428,12 +428,12 @@ COVER_SCOPES: tuple[NamedScope, ...] = (
     ),
     NamedScope(
         "veterans",
-        "the same, in versions from before MEMBER_ID_REQUIRED and skipAssignment",
+        "like it, in versions before MEMBER_ID_REQUIRED and skipAssignment",
         Scope(clients=2, dynamic=1, members=2, old=2, acts=("join", "sync", "restart")),
     ),
     NamedScope(
         "trio",
-        "two processes of one static member beside a dynamic one",
+        "two processes of one static member, and a dynamic one",
         Scope(clients=3, dynamic=1, members=2, acts=("join", "sync", "heartbeat")),
     ),
     NamedScope(
@@ -565,7 +565,7 @@ MUTANT_SCOPES: tuple[NamedScope, ...] = (
     ),
     NamedScope(
         "patience",
-        "two processes of one instance with different timeouts, beside a dynamic member",
+        "two processes of one instance with different timeouts, and a dynamic member",
         Scope(
             clients=3,
             dynamic=1,

@@ -115,7 +115,7 @@ _JUDGED = frozenset(
 class LineKind(Enum):
     """The treatment of a line."""
 
-    JUDGED = "held to the model"
+    JUDGED = "checked against the model"
     MOVED = "the coordinator is not there"
     NEUTRAL = "says nothing of the group"
 

@@ -234,7 +234,7 @@ class Facts:
         ):
             return (
                 f"NONE in generation {generation_id}, and generation {self.generation_id} "
-                f"had been told before ({newest.place})"
+                f"had been answered before ({newest.place})"
             ), newest
         return None
 
@@ -260,7 +260,7 @@ class Facts:
         _remember(self.observed, mine[0], mine[1])
         if mine[1] > self.generation_id:
             self.generation_id = mine[1]
-            self.newest = Fact(at_ms, place, "was told", of)
+            self.newest = Fact(at_ms, place, "got", of)
 
     def _gone(self, who: tuple[str, str | None], fact: Fact) -> None:
         _remember(self.gone, who, fact)

@@ -46,7 +46,7 @@ COLUMNS: Mapping[str, str] = {
     "at_ms": "earliest time, ms since the reset",
     "by_ms": "latest time",
     "do": f"{', '.join([*EVENTS][:-1])} or {[*EVENTS][-1]}",
-    "member": "who asked, by name",
+    "member": "sender, by name",
     "connection": "on which connection",
     "request": "id of the request",
     "api": "Kafka's name of the API",

@@ -231,7 +231,7 @@ class Broker:
             return self.other_rows(at, right, got)
         if isinstance(right, Gen):
             if right.number not in self.generations and got in self.generations.values():
-                return f"{at} is {got!r}, which was told before, instead of a new one"
+                return f"{at} is {got!r}, which was returned before, instead of a new one"
             right = self.generations.setdefault(right.number, got)
         right = self.real(right)
         return "" if right == got else f"{at} is {got!r} instead of {right!r}"

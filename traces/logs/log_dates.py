@@ -300,7 +300,7 @@ def strptime_pattern(pattern: str) -> str:
         )
     if not (used & {"Y", "y"} and used & {"m", "b", "B"} and {"d", "M"} <= used):
         raise DatePatternError(
-            f"the date pattern {pattern!r} tells no full date; name year, month, day and time, "
+            f"the date pattern {pattern!r} has no full date; name year, month, day and time, "
             f"such as {DEFAULT_PATTERN!r}"
         )
     return pattern

@@ -160,7 +160,7 @@ def empty_times(report: OperatorReport) -> Iterator[str]:
         ways += ["it was not polled"] if _not_polled(lost) else []
         yield (
             f"Lost the last member when {' or '.join(ways)}, and had none until the log ends: "
-            f"{some(names)}. Start the process again, and look at the lag of the group."
+            f"{some(names)}. Start the process again, and check the lag of the group."
         )
         if static := [quoted(row.group) for row in lost if row.instance_id is not None]:
             yield (

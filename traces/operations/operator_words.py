@@ -257,7 +257,7 @@ def rebalance_lines(report: OperatorReport) -> Iterator[str]:
     yield from remedy_lines(report)
     yield from _kinds(report)
     for why, count in sorted(report.unclear.items()):
-        yield f"What would have avoided {count:,} is unknown: {why}."
+        yield f"Unknown whether a setting would have avoided {count:,}: {why}."
     yield from _reasons(report)
     span_ms = (report.until_ms or 0) - (report.from_ms or 0)
     if span_ms >= _HOUR_MS:
@@ -388,7 +388,7 @@ def _away(report: OperatorReport, library: ClientLibrary) -> str:
     return (
         f" It would need a {library.session_name} longer than the silence (today's session) and "
         f"the absence of up to {short(max(late))} together. This log doesn't show if the process "
-        "lived: if it did, such a session alone is enough, and find out why it was silent."
+        "lived: if it did, such a session alone is enough, and check why it is silent."
     )
 
 

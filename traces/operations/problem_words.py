@@ -196,7 +196,7 @@ _OWN_ID = (
 
 
 _MAY_BE_SHARED = (
-    " This log can't tell whether processes share the id, or restarts overlap: count the processes."
+    " This log doesn't show if processes share the id, or restarts overlap: count the processes."
 )
 _RESTARTS_MS = 60_000
 """Greatest mean time between takeovers from living processes that are no restarts."""
@@ -233,8 +233,8 @@ def _both(row: FencingChain) -> str:
     if not delays_ms:
         return ""
     return (
-        f" Until the old process is told, here up to {short(max(delays_ms))}, both may read the "
-        "same partitions."
+        f" Until the old process gets an error, here up to {short(max(delays_ms))}, both may read "
+        "the same partitions."
     )
 
 
@@ -242,7 +242,7 @@ def _fenced(problem: Recurring, row: FencingChain) -> tuple[str, str]:
     """Describe a process that lost its instance id while alive, and the process that took it."""
     turn = row.decisive
     old, new = turn.from_process, turn.to_process
-    notice = "" if turn.told_ms is None else f"; the first was told at {at(turn.told_ms)}"
+    notice = "" if turn.told_ms is None else f"; the first got the error at {at(turn.told_ms)}"
     more = "" if problem.count == 1 else f" Such takeovers: {rhythm(problem)}{_every(row)}."
     return (
         (
@@ -268,7 +268,7 @@ def _doubled(problem: Recurring, row: SelfFencing) -> tuple[str, str]:
         (
             f"{row.process} was fenced while it was alive: a second process with the same "
             f"client.id on that host{_ports(row)} took its group.instance.id {row.instance_id} in "
-            f"group {quoted(row.group)} at {at(row.taken_ms)}, and the first was told at "
+            f"group {quoted(row.group)} at {at(row.taken_ms)}, and the first got the error at "
             f"{at(row.at_ms)}.{more}"
         ),
         _OWN_ID,
@@ -465,13 +465,13 @@ _AGAINST = {
         "reason of the rejoin, and update its client library."
     ),
     Cause.LEAVE: (
-        "Find out why it closes its consumer each time: a process that crashes or is restarted, a "
-        "health check, a job that ends, or code that makes a consumer for each poll."
+        "Check why it closes its consumer each time: a process that crashes or "
+        "is restarted, a health check, a job that ends, or code with a consumer for each poll."
     ),
     Cause.EXPIRY: (
-        "Find out why it sends no heartbeat: a process that crashes, a garbage collection, no CPU "
-        "time, a client that blocks. A longer {} helps only if it is longer than each silence; the "
-        "log doesn't show if its process lived."
+        "Check why it sends no heartbeat: a process that crashes, a garbage "
+        "collection, no CPU time, a client that blocks. A longer {} helps only if it is longer "
+        "than each silence; the log doesn't show if its process lived."
     ),
     Cause.NOT_STORED: (
         "The cause is in the brokers, which could not write the assignment to __consumer_offsets; "
@@ -504,7 +504,7 @@ def _against_loop(row: Loop, kind: GroupKind | None, library: ClientLibrary | No
         return (
             "Streams begins a probing rebalance every probing.rebalance.interval.ms (10 minutes by "
             "default) while a task warms up on another instance. It ends when the task has caught "
-            "up (acceptable.recovery.lag); if it doesn't, look at why the state is never restored."
+            "up (acceptable.recovery.lag); if it doesn't, check why the state is never restored."
         )
     if row.cause is Cause.MEMBER_REJOIN and kind is GroupKind.CONNECT:
         return (
@@ -549,9 +549,10 @@ def _pending_id(problem: Recurring, row: PendingId) -> tuple[str, str]:
             f"{held}"
         ),
         (
-            "Find out who asks for a member id and doesn't join: a client that gives up before the "
-            "answer (a short request timeout), that is closed while it starts, or that asks twice. "
-            "A rebalance waits for such an id as long as that client's session.timeout.ms."
+            "Find the client that requests a member id and doesn't join: a client that gives up "
+            "before the answer (a short request timeout), is closed while it starts, or sends two "
+            "requests. A rebalance waits for such an id as long as that client's "
+            "session.timeout.ms."
         ),
     )
 
@@ -560,7 +561,6 @@ def _longer_session(silent_ms: int, library: ClientLibrary | None) -> str:
     enough = long_enough_ms(silent_ms)
     name = "session.timeout.ms" if library is None else library.session_name
     why = (
-        "find out why it is silent (garbage collection, no CPU time, a bad network, poll() not "
-        "called)"
+        "check why it is silent (garbage collection, no CPU time, a bad network, poll() not called)"
     )
-    return f"Set {name} to {enough} or more, or {why}." if enough else f"F{why[1:]}."
+    return f"Set {name} to {enough} or more, or {why}." if enough else f"C{why[1:]}."

@@ -34,12 +34,12 @@ def _helped(report: OperatorReport) -> Iterator[str]:
     is_all = report.avoidable == report.rebalances.count
     which = f"all {report.avoidable:,}" if is_all else "some"
     if is_all and len(helped) == 1:
-        yield f"What would have avoided {which}: {helped[0][0]}."
+        yield f"Would have avoided {which}: {helped[0][0]}."
     else:
         names = ", ".join(f"{name} {count:,}" for name, count in helped)
         of_all = f"{report.avoidable:,} of {report.rebalances.count:,}"
         together = f" (together {of_all})" if len(helped) > 1 and not is_all else ""
-        yield f"What would have avoided {which}: {names}{together}."
+        yield f"Would have avoided {which}: {names}{together}."
 
 
 def by_setting(remedies: Counter[Remedy], late: Counter[Remedy]) -> Iterator[tuple[str, int]]:
@@ -118,8 +118,8 @@ def _of_expired(report: OperatorReport) -> Iterator[str]:
             f"{count:,} of these {who} that expired and came back up to {short(max(late))} "
             f"later. That takes a {_session_name(report, groups)} longer than the silence (today's "
             f"session) and this absence together{alone}.{_bound(report, rows)} This log doesn't "
-            "show if the process lived: if it did, such a session alone is enough, and find out "
-            f"why it was silent.{_CLOSE if is_dynamic else ''}"
+            "show if the process lived: if it did, such a session alone is enough, and look for "
+            f"the reason of its silence.{_CLOSE if is_dynamic else ''}"
         )
     waits = [row for row in rows if row.expired_ms == 0 and row.duration_ms is not None]
     if waits:
@@ -134,7 +134,7 @@ def _of_expired(report: OperatorReport) -> Iterator[str]:
 
 
 _CLOSE = (
-    " If it was restarted, close the consumer when its process is told to end (SIGTERM): it then "
+    " If it was restarted, close the consumer when its process gets SIGTERM: it then "
     "leaves at once, and nobody waits for the end of its session."
 )
 

@@ -142,7 +142,7 @@ class _Explored:
             title,
             data,
             heading=title,
-            about=f"Clients: {', '.join(self.names)}. What may happen: {', '.join(scope.acts)}.",
+            about=f"Clients: {', '.join(self.names)}. Acts: {', '.join(scope.acts)}.",
             size=self._size(),
             runs=[*self._runs()],
             command=command,

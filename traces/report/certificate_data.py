@@ -353,7 +353,7 @@ def masking(causes: Sequence[Cause]) -> str:
     if most is None or len(most.others) < max(_MANY, failed / 4):
         return ""
     hidden = f"{len(most.others)} cases about other rules fail by it"
-    return f"Mend {most.rule or 'what breaks'} first: {hidden}"
+    return f"Fix {most.rule or 'what breaks'} first: {hidden}"
 
 
 def is_own(case: CaseRow) -> bool:

@@ -284,7 +284,7 @@ class ClientCertificateCase(Document, frozen=True, kw_only=True):
     outcome: Outcome
     message: Annotated[
         str,
-        Meta(description="What was seen, with the names of this run; or why nothing was"),
+        Meta(description="The observation, with the names of this run; or why there is none"),
     ]
     observed: Annotated[
         str, Meta(description="The signature of a failure, which known failures are matched by")

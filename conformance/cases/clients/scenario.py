@@ -155,7 +155,7 @@ def _phrases(condition: AnyCondition) -> tuple[str, str]:
             return f"a {call} waits for its answer", f"no {call} waited for its answer"
         case ErrorReported(consumer=consumer, code=code):
             user, of = f"the user of {consumer}", f" with {code} in it" if code else ""
-            return f"{user} is told an error{of}", f"{user} was told no error{of}"
+            return f"{user} gets an error{of}", f"{user} got no error{of}"
         case Read(consumer=consumer):
             user = f"the user of {consumer}"
             return f"{user} has read records", f"{user} read no records"

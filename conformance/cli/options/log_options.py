@@ -60,7 +60,7 @@ _OPTIONS = (
         type=click.Choice([g.value for g in Gaps]),
         default=Gaps.DEFAULT.value,
         show_default=True,
-        help="Which requests may be missing: none; joins and syncs without an answer; any.",
+        help="Requests that may be missing: none; joins and syncs without an answer; any.",
     ),
     click.option(
         "--lag",
@@ -154,7 +154,7 @@ def parts_option(default: int) -> Callable[[Any], Any]:
         type=Whole(1, 10_000),
         default=default,
         show_default=True,
-        help="Divide the groups into so many tasks.",
+        help="Number of tasks to divide the groups into.",
     )
 
 
@@ -309,7 +309,7 @@ def _options(base: Scope) -> list[Callable[[Any], Any]]:
         multiple=True,
         type=click.Choice(list(ALL_ACTS)),
         metavar="KIND",
-        help=f"What may happen (may be repeated) [default: {', '.join(base.acts)}]: "
+        help=f"An act that may happen (may be repeated) [default: {', '.join(base.acts)}]: "
         f"{', '.join(ALL_ACTS)}.",
     )
     numbers = [
@@ -353,7 +353,7 @@ resume_option = click.option(
     "--resume-s",
     type=AMOUNT,
     metavar="S",
-    help=f"A member reads a partition so long after it was given it.  [default: {RESUME_S:g}]",
+    help=f"Time until a member reads a partition after its assignment.  [default: {RESUME_S:g}]",
 )
 
 
@@ -414,5 +414,5 @@ partitions_option = click.option(
     "--partitions",
     callback=_counts,
     metavar="P[,P...]",
-    help="So many partitions, of one topic or of each of several.",
+    help="Number of partitions, of one topic or of each of several.",
 )

@@ -70,7 +70,7 @@ def _tool(name: str, argument: str, pattern: str, least: tuple[int, ...], remedy
     output = run(run_tool([path, argument], _VERSION_S, Path.cwd()))
     match = re.search(pattern, output)
     if match is None:
-        raise TargetUnavailableError(f"{path} doesn't tell its version: {remedy}")
+        raise TargetUnavailableError(f"{path} doesn't print its version: {remedy}")
     if tuple(map(int, match[1].split("."))) < least:
         raise TargetUnavailableError(f"{path} is {match[1]}: {remedy}")
     return f"{match[1]}, {path}"

@@ -61,7 +61,7 @@ async def find_java(least: int) -> str:
     output = await java_release(java)
     match = re.search(r'version "(?:1\.)?(\d+)', output)
     if match is None:
-        raise TargetUnavailableError(f"{java} doesn't tell its version ({output!r}): {remedy}")
+        raise TargetUnavailableError(f"{java} doesn't print its version ({output!r}): {remedy}")
     if int(match[1]) < least:
         raise TargetUnavailableError(f"{java} is Java {match[1]}: {remedy}")
     return java

@@ -48,10 +48,10 @@ from fencepost.traces.files.known_failure_lists import load
 
 _IDS = ("memberId", "leader")
 _LEFT_OUT = {"throttleTimeMs", "errorMessage", "clientId", "clientHost", "host", "port"}
-STRANGER = "an id that nobody was told"
+STRANGER = "an id that no answer contained"
 
 WAITS = "waits"
-UNSENT = "was not asked"
+UNSENT = "was not sent"
 CLOSED = "the connection was closed"
 DROPPED = "was given up"
 

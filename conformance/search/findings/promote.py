@@ -96,7 +96,7 @@ def corpus_here(into: Path | None, place: Path) -> CorpusFolder:
             str(place),
             "traces/corpus/index.json",
             "is not here or in a folder above: this is no checkout of fencepost",
-            "go to one, or name the folder of a corpus of your own with --into",
+            "go to one, or name the folder of your corpus with --into",
         )
     return CorpusFolder.read(folder)
 

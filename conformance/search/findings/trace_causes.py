@@ -118,7 +118,7 @@ class CorpusEntry(Document, frozen=True, kw_only=True):
     ]
     shows: Annotated[
         str,
-        Meta(min_length=1, description="What is wrong, or once seemed to be, in one sentence"),
+        Meta(min_length=1, description="The violation, or a supposed one, in one sentence"),
     ]
     bug: Annotated[
         str | None,
@@ -127,7 +127,7 @@ class CorpusEntry(Document, frozen=True, kw_only=True):
             "null: a systematic one, or a finding"
         ),
     ]
-    target: Annotated[str, Meta(description="What it was recorded from")]
+    target: Annotated[str, Meta(description="The recorded target")]
     steps: Positive
     verdict: TracedVerdict
 

@@ -394,7 +394,7 @@ class FuzzResult:
         if seconds is not None and self.tally.seconds >= seconds:
             return f"the time was over ({seconds / 60:g} min)"
         if requests is None or self.tally.requests >= requests:
-            return "all requests that were asked for were sent"
+            return "the budget of requests is spent"
         return (
             f"plans of {requests:,} requests were run; the rest was not sent, since a plan ends "
             "where it fails or can't go on"

@@ -111,7 +111,7 @@ class RivineTarget(ProgramTarget):
     @property
     def remarks(self) -> tuple[str, ...]:
         """Return what a certificate must say of the way to it."""
-        where = "as the coordinator, wherever it listens: it was asked where it listens"
+        where = "as the coordinator, even if it listens elsewhere; fencepost used its own address"
         return (f"rivine names {self.named_as} {where}",)
 
     async def command(self, place: BrokerPlace, port: int) -> Sequence[str]:

@@ -220,7 +220,7 @@ class Pipes(asyncio.SubprocessProtocol):
         `after`: the line taken for the answer, which may itself be the extra one.
         """
         if self._lines:
-            extra = f"wrote a line that nobody asked for: {shortened(self._lines[0])!r}"
+            extra = f"wrote an unrequested line: {shortened(self._lines[0])!r}"
             before = "" if after is None else f", after {shortened(after)!r}"
             raise LineProcessError(extra + before)
 

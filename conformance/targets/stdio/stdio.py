@@ -324,7 +324,7 @@ class StdioCoordinator(AsyncCoordinator):
     def _sentence(self, line: bytes, problem: str, raw: bytes | None) -> str:
         parts = [f"{self._name}, asked {shortened(line)}: {problem}."]
         if raw is not None:
-            parts.append(f"What came: {shortened(raw)!r}.")
+            parts.append(f"Received: {shortened(raw)!r}.")
         words = self._process.last_words()[-_LAST_WORDS:]
         if words:
             parts.append("Its stderr ended with:" + "".join(f"\n  {shortened(w)}" for w in words))

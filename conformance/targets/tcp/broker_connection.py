@@ -420,11 +420,11 @@ class _SignIn:
                 mechanism.receive(base64.b64decode(answer["authBytes"]))
             except (ValueError, KeyError, UnicodeDecodeError):
                 raise self._error(
-                    f"what it answered is not {self._sasl.mechanism}, or it doesn't know the "
+                    f"its answer is not {self._sasl.mechanism}, or it doesn't know the "
                     "password itself: check that this is the broker that you mean"
                 ) from None
         if not mechanism.is_authenticated():
-            raise self._error(f"what it answered is not {self._sasl.mechanism}")
+            raise self._error(f"its answer is not {self._sasl.mechanism}")
 
     def _username(self) -> str:
         """Return the name as the mechanism writes it; kafka-python leaves SCRAM's escapes to us."""

@@ -259,7 +259,7 @@ class Admin:
                     if isinstance(event, Ended):
                         raise AdminError(f"{at} did not answer {api}: {self._problem(event)}")
         except OSError as error:
-            raise AdminError(f"{at} can't be asked for {api} ({error})") from error
+            raise AdminError(f"{at} doesn't answer requests for {api} ({error})") from error
 
     async def check_deletion(self, group_id: str, at: Address) -> None:
         """Check that the user may delete such a group, and so clean up.  Raises AdminError."""
@@ -338,7 +338,7 @@ class Admin:
         else:
             return
         raise AdminError(
-            f"FindCoordinator names {named}, which {problem}; {self.bootstrap}, which was asked, "
+            f"FindCoordinator names {named}, which {problem}; {self.bootstrap} "
             "can be reached: correct the address that the broker advertises"
         )
 

@@ -124,7 +124,7 @@ async def measured(
     measurement = Measurement()
     session_ms = await _bounds(joins, unknown, measurement)
     if session_ms is None:
-        measurement.remarks.append("no join was accepted, whatever its session timeout")
+        measurement.remarks.append("no join was accepted, with any session timeout")
         return measurement
     longer = min(2 * session_ms, measurement.settings.get(MOST) or _UNBOUNDED)
     work = []

@@ -352,7 +352,7 @@ def test_a_check_without_time_for_its_rows_is_not_finished(
     monkeypatch.setattr(check, "uncovered_rows", lambda *_, **__: rows)
     result = run("check", f"{path}:FREE")
     assert result.exit_code in {1, 2}
-    assert "no time was left to try whether a property speaks of: JOIN-OURS" in result.stdout
+    assert "no time was left to check whether a property covers: JOIN-OURS" in result.stdout
     assert "not finished" in result.stdout
 
 

@@ -94,7 +94,7 @@ WRONG: dict[str, tuple[SetRule, str]] = {
     ),
     "no new id": (
         but("JOIN-INSTANCE-FENCED", echo=Echo.NEW),
-        "JOIN-INSTANCE-FENCED: echo=Echo.NEW tells a new id, and no step makes one; add one, such",
+        "JOIN-INSTANCE-FENCED: echo=Echo.NEW returns a new id, and no step makes one; add one",
     ),
     "echo of nothing": (
         but("HEARTBEAT-UNKNOWN-MEMBER", "Heartbeat", echo=Echo.EMPTY),

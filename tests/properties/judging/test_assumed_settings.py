@@ -1,4 +1,4 @@
-"""Failures that depend on an assumed setting are found, with the value that fits what was seen."""
+"""Failures that depend on an assumed setting are found, with the value that fits the answers."""
 
 from __future__ import annotations
 
@@ -49,8 +49,7 @@ def test_the_initial_delay_that_was_seen_fits() -> None:
     assert fitting.cases == CASES
     (words,) = fitting_words(results, {DELAY: "assumed"}, KAFKA_4)
     assert words == (
-        f"2 of 2 failures depend on {DELAY}, which is assumed: "
-        f"--set {DELAY}=3000 fits what was seen"
+        f"2 of 2 failures depend on {DELAY}, which is assumed: --set {DELAY}=3000 fits the answers"
     )
 
 

@@ -165,7 +165,7 @@ def test_a_join_phase_that_nobody_looked_at_is_seen() -> None:
         if [rule.id for rule in view.rules] == ["JOIN-MEMBER-PREPARING", "JOIN-PHASE-WAIT"]
     )
     said = abstract_step_of(replace(view, rules=view.rules[:1]))
-    assert said == "the join phase was not looked at"
+    assert said == "the join phase was not checked"
 
 
 def _from_good_groups(walk: Walk, steps: int) -> Iterator[StepView]:

@@ -102,12 +102,12 @@ def test_what_is_new_comes_first_with_what_to_type(open_page: Open, text: str) -
     expect(page.locator("h1:visible")).to_have_text("Night of 2026-03-02: 1 new finding")
     titles = page.locator("h2:visible").all_inner_texts()
     assert titles == [
-        "What was found",
+        "Bugs",
         "1 New",
         "1 Still open",
-        "What was done",
+        "Parts of the run",
         "Does the search still find mutants?",
-        "What was reached",
+        "Coverage",
         "1 New, and not sure",
         "1 In the corpus",
         "1 Known failures",
@@ -168,7 +168,7 @@ def test_a_quiet_night_says_so(open_page: Open) -> None:
     )
     page = open_page(nightly_page(quiet, {}))
     expect(page.locator("header.is-holds h1")).to_have_text("Night of 2026-03-02: nothing new")
-    assert page.locator("h2:visible").all_inner_texts() == ["What was done"]
+    assert page.locator("h2:visible").all_inner_texts() == ["Parts of the run"]
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

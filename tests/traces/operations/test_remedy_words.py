@@ -44,8 +44,8 @@ def test_an_assignment_before_the_end_of_a_session_limits_it(tmp_path: Path) -> 
     assert (
         " 90000 is longer than both here: a member expired 73.0 s after an assignment, so its "
         "session is no longer than that. This log doesn't show if the process lived: if it did, "
-        "such a session alone is enough, and find out why it was silent. If it was restarted, "
-        "close the consumer when its process is told to end (SIGTERM)"
+        "such a session alone is enough, and check why it is silent. If it was "
+        "restarted, close the consumer when its process gets SIGTERM"
     ) in text_of(tmp_path, lines)
 
 

@@ -171,9 +171,9 @@ def test_what_hides_most_is_to_be_mended_first() -> None:
     one = {**document["cases"][0], "rules": ["LEAVE-MEMBER"], "rule": "HEARTBEAT-STABLE"}
     document["cases"] += [{**one, "id": f"LEAVE-MEMBER/{n}", "trace": None} for n in range(10)]
     text = certificate_page([document], [{}])
-    assert "Mend HEARTBEAT-STABLE first: 10 cases about other rules fail by it" in text
+    assert "Fix HEARTBEAT-STABLE first: 10 cases about other rules fail by it" in text
     document["cases"].pop()
-    assert "Mend " not in certificate_page([document], [{}])
+    assert "Fix " not in certificate_page([document], [{}])
 
 
 def test_failures_are_told_by_cause_and_many_cases_are_open(open_page: Open) -> None:

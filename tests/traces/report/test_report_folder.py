@@ -291,8 +291,8 @@ def test_many_failures_of_few_causes_fit_on_two_screens() -> None:
     more = "  the same in 7 more cases: JOIN-STATIC-EMPTY-STABLE/1, "
     assert any(line.startswith(more) for line in lines)
     assert said.count(FAILS.message) == 1
-    assert "Mend JOIN-STATIC-EMPTY-STABLE first: 106 cases about other rules fail by it" in lines
-    assert "Mend " not in printed(certificate(*other[:9], *own))
+    assert "Fix JOIN-STATIC-EMPTY-STABLE first: 106 cases about other rules fail by it" in lines
+    assert "Fix " not in printed(certificate(*other[:9], *own))
 
 
 def test_undecided_cases_can_be_run_again_with_one_command() -> None:

@@ -278,7 +278,7 @@ def _check_java() -> None:
     output = process.stderr + process.stdout
     match = re.search(r'version "(?:1\.)?(\d+)', output)
     if match is None:
-        raise SparkUnavailableError(f"{java} doesn't tell its version: {_REMEDY}")
+        raise SparkUnavailableError(f"{java} doesn't print its version: {_REMEDY}")
     if int(match[1]) < LEAST_JAVA:
         raise SparkUnavailableError(f"{java} is Java {match[1]}: {_REMEDY}")
 

@@ -34,7 +34,7 @@ def test_it_says_nothing_of_a_target_that_somebody_else_started() -> None:
 @pytest.mark.parametrize(
     ("budget", "said"),
     [
-        (Budget(requests=400), "all requests that were asked for were sent"),
+        (Budget(requests=400), "the budget of requests is spent"),
         (Budget(seconds=9.0), "the time was over (0.15 min)"),
         (Budget(requests=1000), "plans of 1,000 requests were run; the rest was not sent"),
         (Budget(requests=1000, seconds=9.0), "the time was over (0.15 min)"),

@@ -238,7 +238,7 @@ def test_a_tool_that_is_missing_is_told(
     [
         ('java version "1.8.0_402"', "is Java 8: install a JDK or JRE, version 17"),
         ('openjdk version "11.0.2"', "is Java 11: install"),
-        ("Java", "doesn't tell its version"),
+        ("Java", "doesn't print its version"),
     ],
 )
 async def test_an_old_java_is_told(home: Path, tmp_path: Path, said: str, says: str) -> None:

@@ -71,7 +71,7 @@ async def test_a_broker_that_accepts_no_join_has_the_defaults() -> None:
         assert opened.settings == CONFIG_DEFAULTS | cleans
         assert set(opened.settings_source.values()) == {"assumed"}
         remark, assumed = opened.remarks
-        assert remark == "no join was accepted, whatever its session timeout"
+        assert remark == "no join was accepted, with any session timeout"
         assert assumed == (
             "settings assumed: group.initial.rebalance.delay.ms 3000, group.min.session.timeout.ms "
             "6000, group.max.session.timeout.ms 1800000, group.max.size none, "

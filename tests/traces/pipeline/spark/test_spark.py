@@ -79,7 +79,7 @@ def java(folder: Path, said: str) -> None:
     [
         ('openjdk version "11.0.2"', "is Java 11: install a JDK or JRE, version 17"),
         ('java version "1.8.0_202"', "is Java 8"),
-        ("hello", "doesn't tell its version"),
+        ("hello", "doesn't print its version"),
         (None, "which has no bin/java"),
     ],
 )
