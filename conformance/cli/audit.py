@@ -94,7 +94,7 @@ def audit_command(
 ) -> int:
     """Check request logs, server.log, or traces.
 
-    Logs tell what your consumers did: who fenced whom, why each rebalance began, what would have
+    Logs show what your consumers did: who fenced whom, why each rebalance began, what would have
     avoided it.  A request log also shows whether the broker was right.  Each group gets one of
     three results.  Explained: some run of the model gives every answer.  Violated: with the first
     line that no run gives.  Unknown: with the reason.  A log need not start when the group did.

@@ -112,9 +112,9 @@ class EndOfTarget:
             after_s = max(0.0, since - self._began)
             remarks.append(
                 f"the target ended {after_s:.0f} s after the first case and did not come back, "
-                f"while {plural(len(suspects), 'case')} ran: {named}{more}. A request of theirs "
-                "ended it, or what an earlier case left behind: its own log may say which; "
-                "run them alone (--case), each on a target that is started anew"
+                f"while {plural(len(suspects), 'case')} ran: {named}{more}. A request of these "
+                "cases ended it, or a leftover of an earlier case. Read its log, and run each of them "
+                "alone (--case) on a new target"
             )
         if remarks and self._later:
             remarks.append(f"{plural(self._later, 'case')} that began after that are undecided")

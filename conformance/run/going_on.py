@@ -108,8 +108,8 @@ def remark_of(results: Iterable[CaseResult]) -> tuple[str, ...]:
     counts = Counter(kind.rule or kind.api for result in results for kind in result.behind)
     named = ", ".join(f"{rule} ({count})" for rule, count in counts.most_common())
     passed = sum(result.outcome is Outcome.PASS for result in results)
-    cases = f"{plural(len(results), 'case')} went on behind a deviation that is not the subject"
-    return (f"{cases}; {passed} of them pass: {named}",)
+    cases = f"{plural(len(results), 'case')} continued after a deviation from another rule"
+    return (f"{cases}, and {passed} of them passed: {named}",)
 
 
 def _reported_by(result: CaseResult, revision: Revision) -> tuple[Fingerprint, ...]:
@@ -170,7 +170,9 @@ def _notes(
         rule = broken_rule(violation, revision)
         words = signature(Verdict(violation, None, frozenset(), (), 1), recording)
         named = "" if rule is None else f"{rule.id}: "
-        notes.setdefault(_kind(violation, revision, recording), f"went on behind {named}{words}")
+        notes.setdefault(
+            _kind(violation, revision, recording), f"continued after a deviation: {named}{words}"
+        )
     return tuple(notes.values())
 
 

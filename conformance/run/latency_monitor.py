@@ -259,16 +259,13 @@ GENEROUS_MS = 30_000
 
 
 _UNPROVEN = (
-    "the answer was late, and so was the control group, or it was not seen to be quick, or its "
-    "timers did not fire"
+    "the answer was late; the control group was late, too, was not measured, or its timers did "
+    "not fire"
 )
-_DISORDERED = (
-    "a request was handled after one that was sent later, and the plan shows something only in "
-    "its own order"
-)
+_DISORDERED = "the target handled a request before an earlier one, and the plan needs its own order"
 _HIDDEN = (
-    "something was later than it is when the target is calm, and so was the control group, which "
-    "could hide that the target is late by itself"
+    "the target was slower than usual, and so was the control group, which could hide a late "
+    "answer of the target"
 )
 
 

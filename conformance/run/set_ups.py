@@ -143,7 +143,7 @@ class SetUps:
         """Return the notes of a certificate about refused set-ups."""
         counts = Counter((way, _refusal(first)) for first, way in self._refused.values())
         return tuple(
-            f"the set-up of {plural(count, 'case')} was refused ({refusal}), and there {way}"
+            f"the set-up of {plural(count, 'case')} was refused ({refusal}): {way}"
             for (way, refusal), count in counts.most_common()
         )
 

@@ -148,7 +148,7 @@ _COMMENT_1 = "KIP-345's page, first comment table"
 COMMENT_TABLE_1 = derive(
     KAFKA_4,
     "comment-table-1",
-    "the first comment: a mapped instance is told the stored member id",
+    "the first comment: a mapped instance gets the stored member id",
     (
         *_comment_rows(_COMMENT_1, "row 4: known with instance: match, or mismatch"),
         SetRule(
@@ -211,7 +211,7 @@ def _row(rule_id: str, guard: Expr, effect: tuple[Do, ...], passage: str, why: s
 
 
 _UPGRADE = "a dynamic member may become static by bringing an instance"
-_TAKEOVER = "whoever brings the instance takes it over"
+_TAKEOVER = "any process with the instance takes it over"
 _RESTART = "a restarted instance is given the old assignment, whatever the state"
 COMMENT_TABLE_2 = derive(
     KAFKA_4,

@@ -75,7 +75,7 @@ GATES = (
     ),
     Gate(
         (4, 0, 0),
-        "a sync with a coordinator that is loading is told so",
+        "a sync with a loading coordinator is answered so",
         (
             SetRule(
                 "SyncGroup",
@@ -140,7 +140,7 @@ GATES = (
     ),
     Gate(
         (3, 0, 0),
-        "a commit in a transaction that names a member, instance or generation is held to each",
+        "a commit in a transaction that names a member, instance or generation must match each",
         (
             *_held_loosely(when(state=ABSENT, mid=UNKNOWN), _NAMELESS_TXN, _BEFORE_3),
             SetRule(_TXN, RULES["TXN-COMMIT-ANONYMOUS"].but(guard=_NAMELESS_TXN), _BEFORE_3),

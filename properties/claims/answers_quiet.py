@@ -191,7 +191,7 @@ QUIET_PROPERTIES = (
     history_property(
         "restart-in-a-stable-group-is-quiet",
         "A static member that restarts in a stable group with the same subscription is answered "
-        "NONE in the same generation, and no member is told of a rebalance.",
+        "NONE in the same generation, and no answer announces a rebalance.",
         src.KIP_ROLLING,
         _SCOPE + "; all members' first protocol is the selected one, so that no tie is voted anew",
         _loud,
@@ -203,7 +203,7 @@ QUIET_PROPERTIES = (
     ),
     history_property(
         "rebalance-has-a-visible-cause",
-        "In a stable group without an event no member is told of a rebalance.",
+        "In a stable group without an event no answer announces a rebalance.",
         src.KIP_BACKGROUND,
         _SCOPE,
         _causeless,

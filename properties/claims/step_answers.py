@@ -83,8 +83,8 @@ OF_JOINS = (
     ),
     _property(
         "a-restarted-leader-assigns-nothing",
-        "A leader that restarts in a stable group is told to lead and to skip the assignment "
-        "from version 9 on, and to follow below it; no other member is told to skip it.",
+        "A leader that restarts in a stable group leads and must skip the assignment "
+        "from version 9 on, and follows below it; no other member must skip it.",
         src.KIP_814,
         "joins answered NONE",
         checks.skips_assignment,
@@ -283,7 +283,7 @@ OF_ASSIGNMENTS = (
     _property(
         "somebody-is-to-assign",
         "In CompletingRebalance the leader's join is answered with the members to assign, and "
-        "no member is told to skip the assignment.",
+        "no member must skip the assignment.",
         f"{src.KIP_BACKGROUND}; {src.KIP_814}",
         "joins answered NONE, of the leader and of those that get skipAssignment",
         waits.leader_assigns,

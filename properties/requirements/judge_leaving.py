@@ -295,14 +295,14 @@ def _reports_fencing(evidence: Evidence, api: str) -> Iterator[Verdict]:
         if _report_ms(evidence, run, call.at_ms) is None:
             others = [error for _, error in evidence.errors_of(run, call.at_ms)]
             codes = ", ".join(dict.fromkeys(error.code for error in others))
-            how, detail = "is not told", "not told"
+            how, detail = "is not told", "got no error"
             if others:
-                how, detail = "is told of something else", f"told {codes}, and nothing of that"
+                how, detail = "is told of something else", f"got {codes}, and not this error,"
             if any(error.fatal for error in others):
-                detail = f"told that it is fatal ({codes}), but not why,"
+                detail = f"got a fatal error without the reason ({codes})"
             yield violated(
                 f"the user {how} after {api}",
-                f"{run.name} was answered {_FENCED.name} in {api}, and its user was {detail} "
+                f"{run.name} was answered {_FENCED.name} in {api}, and its user {detail} "
                 f"for {(evidence.ended_ms - since) / 1000:.1f} s",
                 since,
                 waited=(since, evidence.ended_ms),

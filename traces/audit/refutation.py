@@ -259,6 +259,6 @@ def _violation(
     waits = violation.wait.rule if violation.wait is not None else ""
     rule = allowed[0].rule if allowed else waits or next(iter(violation.decided_by), None)
     first = allowed[0].difference if allowed else ""
-    says = f"wrongly: {first}" if first else "what no run of the model answers"
+    says = f"wrongly: {first}" if first else "with an answer that no run of the model gives"
     wrong, level = violation.wrong.name, violation.level.value
     return AuditViolation(exchange, says, level, wrong, rule, tuple(allowed))

@@ -52,7 +52,7 @@ def not_covered(report: OperatorReport) -> tuple[str, ...]:
         (is_guess, "which process came back, where several have one client id"),
         (not has_host, "on which hosts processes run"),
         (True, "how near members came to their session timeouts"),
-        (is_again, "what was other when a member joined again"),
+        (is_again, "which field changed when a member joined again"),
     )
     return tuple(text for is_unknown, text in subjects if is_unknown)
 

@@ -211,7 +211,7 @@ def _tally(tally: CompareTally) -> Iterator[str]:
         more = " and others" if len(most) > _LONGEST_LIST else ""
         lacking = sum(tally.lacking.values())
         need = "needs" if lacking == 1 else "need"
-        yield f"{plural(lacking, 'plan')} {need} what one of them lacks: {needs}{more}."
+        yield f"{plural(lacking, 'plan')} {need} a feature that one of them lacks: {needs}{more}."
     if tally.unknown:
         case, why = next(iter(tally.unknown.items()))
         yield f"{plural(len(tally.unknown), 'plan')} undecided, for example {case}: {why}."

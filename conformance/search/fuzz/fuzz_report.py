@@ -142,7 +142,7 @@ def limit(tally: Tally, cores: int) -> str:
         return f"limited by the processors: {busy:.1f} of {cores} cores were busy with it"
     each = tally.lived / (tally.plans or 1)
     return (
-        f"limited by what plans wait for (timeouts, answers): {at_once(tally):.0f} were under way "
+        f"limited by the waits of plans (timeouts, answers): {at_once(tally):.0f} were under way "
         f"at once, {each:.0f} s each; {busy:.2f} of {cores} cores were busy with it"
     )
 

@@ -177,7 +177,7 @@ class Admin:
                 "start the broker, or correct the address"
             ) from error
         raise AdminError(
-            f"{where} is no Kafka broker, it seems, or lets nobody in so: {problem.rstrip('. ')}"
+            f"{where} may be no Kafka broker, or refuses such connections: {problem.rstrip('. ')}"
         )
 
     def _take_versions(self, body: Mapping[str, Any]) -> None:

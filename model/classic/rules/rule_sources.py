@@ -80,9 +80,7 @@ class Safety(NamedTuple):
 Basis = Sentence | Safety
 
 _FENCED = Sentence(KIP_JOIN, "an id that isn't the one stored for the instance is fenced")
-_SWEPT = Sentence(
-    KIP_JOIN, "join, sync, heartbeat and commit of a replaced process tell it that it is fenced"
-)
+_SWEPT = Sentence(KIP_JOIN, "join, sync, heartbeat and commit of a replaced process are fenced")
 _REPLACED = Sentence(
     KIP_JOIN, "a mapped instance that joins with an empty id is given a new id, which it maps"
 )
@@ -96,7 +94,7 @@ _REBALANCE = Sentence(
 _FOUR = Sentence(KIP_BACKGROUND, "static members rebalance for four causes alone")
 _LEADER = Sentence(KIP_BACKGROUND, "a new member or a leader that rejoins starts a rebalance")
 _FOLLOWER = Sentence(KIP_BACKGROUND, "an old member that rejoins doesn't change the state")
-_ASSIGNED = Sentence(KIP_BACKGROUND, "the leader assigns, and all followers are told in syncs")
+_ASSIGNED = Sentence(KIP_BACKGROUND, "the leader assigns, and all followers get it in syncs")
 _SESSION = Sentence(KIP_ROLLING, "a member is removed by its session timeout alone")
 _KEPT = Sentence(KIP_ROLLING, "the rebalance timeout ends the wait and removes no static member")
 _ROW = Sentence(KIP_LEAVE, "a batch has a row for each member that leaves")

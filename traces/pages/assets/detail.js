@@ -80,9 +80,9 @@ class Detail {
   lesser(differ, also) {
     const { wrong } = this.trace.data, named = differ.map((row) => row[0]).join(", ");
     const rest = also ? ". This is wrong, too, and not" : ", which is not";
-    const said = `${named} ${differ.length === 1 ? "is" : "are"} not the model's${rest} the subject of the verdict`;
-    if (wrong === null) return `${said}.`;
-    return [`${said}: that is `, make("a", { href: this.trace.link(wrong) }, `step ${grouped(wrong + 1)}`), "."];
+    const words = `${named} ${differ.length === 1 ? "is" : "are"} not the model's${rest} the subject of the verdict`;
+    if (wrong === null) return `${words}.`;
+    return [`${words}: that is `, make("a", { href: this.trace.link(wrong) }, `step ${grouped(wrong + 1)}`), "."];
   }
 
   wrong(differ) {
