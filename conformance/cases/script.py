@@ -51,7 +51,7 @@ class Entering(Enum):
     """A way in which a dynamic member enters a group, where the case is not about that."""
 
     AT_ONCE = "without an id, in JoinGroup up to version 3"
-    ID_FIRST = "with an id that they are given first, in JoinGroup from version 4"
+    ID_FIRST = "with the id of a first answer, in JoinGroup from version 4"
     STATIC = "as static members"
 
 

@@ -113,7 +113,7 @@ class EndOfTarget:
             remarks.append(
                 f"the target ended {after_s:.0f} s after the first case and did not come back, "
                 f"while {plural(len(suspects), 'case')} ran: {named}{more}. A request of these "
-                "cases ended it, or a leftover of an earlier case. Read its log, and run each of them "
+                "cases ended it, or a leftover of an earlier case. Read its log, and run each "
                 "alone (--case) on a new target"
             )
         if remarks and self._later:

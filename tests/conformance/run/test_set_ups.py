@@ -154,11 +154,11 @@ async def test_ids_that_are_asked_of_all_are_one_fault() -> None:
     assert (len(about), len(failed(certificate))) == (4, 6)
     assert results[FENCED].outcome is Outcome.PASS
     assert results[FENCED].notes[0] == (
-        "dynamic members enter with an id that they are given first, in JoinGroup from version 4, "
+        "dynamic members enter with the id of a first answer, in JoinGroup from version 4, "
         "since otherwise b JoinGroup: MEMBER_ID_REQUIRED, member id b"
     )
     (note,) = certificate.notes
-    assert "cases was refused (JOIN-DYNAMIC-EMPTY-LEGACY: MEMBER_ID_REQUIRED), and" in note
+    assert "cases was refused (JOIN-DYNAMIC-EMPTY-LEGACY: MEMBER_ID_REQUIRED): dynamic" in note
     assert {r.outcome for r in certificate.results} == {Outcome.PASS, Outcome.FAIL}
 
 
