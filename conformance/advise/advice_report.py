@@ -373,7 +373,7 @@ def _close_words(advice: Advice) -> Iterator[str]:
         return
     why = "loses least of them"
     if best.is_set_as(advice.today):
-        why = "is what is set today"
+        why = "is today's setting"
     elif any(row.lost_s < best.lost_s for row in advice.as_good):
         why = "needs no other assignor"
     yield (

@@ -68,7 +68,7 @@ def fresh_id(work: ClassicWork) -> str:
 
 
 def create_group(work: ClassicWork) -> None:
-    """Create the group, even if what is asked for is refused after that."""
+    """Create the group, even if the request is refused after that."""
     work.create()
 
 
@@ -607,7 +607,7 @@ def answer_current(work: ClassicWork) -> None:
 def answer_restarted(work: ClassicWork) -> None:
     """Answer NONE at once, to the new process of an instance.
 
-    From version 9 on a leader is told that it leads and skips the assignment.  Below, it is told
+    From version 9 on a leader gets its own id and skipAssignment.  Below, it gets
     the leader's id from before the replacement, so that it doesn't take itself for the leader.
     """
     assert work.request is not None

@@ -42,7 +42,7 @@ _TITLE = """\
 <!-- Made by `python -m tools.docs.certificates_page docs/certificates \
 docs/certificates.md`; don't edit. -->
 
-What each implementation does with the catalogue, run on real brokers that `fencepost` started.
+The results of each implementation in the catalogue, on real brokers that `fencepost` started.
 `tox -e brokers` runs all of them again and compares case by case.  A plain number counts cases that
 pass; *known* ones fail, are listed with their reason, and still run each time; *n/a* ones need what
 the target doesn't have.  [The results site](brokers/certify.md#publish-results-and-a-badge) shows

@@ -72,7 +72,7 @@ def test_what_audit_and_advice_differ_in_is_one_sentence_in_both(log: str) -> No
     assert (
         "Here static membership would have avoided 8 of 8 rebalances with "
         "session.timeout.ms=30000, half as much again as the longest absence, and would lose "
-        "1,554 partition-seconds in a week; what is advised avoids 0, and loses 244 "
+        "1,554 partition-seconds in a week; the advised settings avoid 0, and lose 244 "
         "partition-seconds."
     ) in text
     assert "4 restarts with a rebalance took 16.7 s to 19.7 s" in text

@@ -102,7 +102,7 @@ def test_a_long_list_is_titles_from_some_point_on(capsys: pytest.CaptureFixture[
 def test_nothing_differs_and_everything_was_compared(capsys: pytest.CaptureFixture[str]) -> None:
     assert diff("kip-345", "kip-345", "--clients", "1", "--members", "1") == HOLDS
     assert (
-        "No client can tell kip-345 and kip-345 apart within these bounds: all was compared."
+        "No client sees a difference between kip-345 and kip-345 within these bounds."
         in capsys.readouterr().out
     )
 

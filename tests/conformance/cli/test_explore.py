@@ -391,7 +391,7 @@ def test_a_check_says_first_which_rows_of_ones_own_nothing_is_known_of(
     ) in result.stdout
     assert "safe" not in result.stdout.partition("LEAVE-QUIET")[0]
     assert "column many of table LeaveGroup member is True in none of these" in result.stdout
-    assert f"nothing is known of it; {check.world_to_add('LeaveGroup member')}" in result.stdout
+    assert f"so it is not checked; {check.world_to_add('LeaveGroup member')}" in result.stdout
     found = json.loads(run("check", f"{path}:ROWS", "--json").stdout)
     assert found["is_safe"] is found["holds"] is False
     assert found["columns_never"] == [

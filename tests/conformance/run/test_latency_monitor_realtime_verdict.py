@@ -74,6 +74,6 @@ def test_a_fault_does_not_pass_for_the_order_in_which_it_was_asked(
 
 def test_what_came_in_another_order_is_said() -> None:
     result = judged(KAFKA_4, TOO_LATE_MS)
-    assert result.message.startswith("a request was handled after one that was sent later")
+    assert result.message.startswith("the target handled a request before an earlier one")
     assert result.recording is not None
     assert len(result.recording.settled) == 2

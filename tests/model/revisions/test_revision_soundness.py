@@ -77,7 +77,7 @@ WRONG: dict[str, tuple[SetRule, str]] = {
             answer=Error.MEMBER_ID_REQUIRED,
             because=NEW,
         ),
-        "the answer MEMBER_ID_REQUIRED carries the one sent as id, so nobody is told the right one",
+        "the answer MEMBER_ID_REQUIRED carries the one sent as id, so no client gets the right one",
     ),
     "added and not told": (
         but(
@@ -86,7 +86,7 @@ WRONG: dict[str, tuple[SetRule, str]] = {
             answer=Error.MEMBER_ID_REQUIRED,
             because=NEW,
         ),
-        "so nobody is told the right one; give it echo=Echo.NEW",
+        "so no client gets the right one; give it echo=Echo.NEW",
     ),
     "another error": (
         but("JOIN-DYNAMIC-EMPTY", answer=Error.UNKNOWN_MEMBER_ID, because=NEW),

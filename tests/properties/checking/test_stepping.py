@@ -112,7 +112,7 @@ def test_what_a_step_violates_is_named_once_and_with_real_ids() -> None:
         walk.take(number_of(walk, kind, client))
     broken = {fault.id: fault for fault in walk.taken[-1].faults}
 
-    assert broken["one-client-per-id"].sentence == "clients c1 and c2 were both told the id A-1"
+    assert broken["one-client-per-id"].sentence == "clients c1 and c2 both got the id A-1"
     assert not broken["one-client-per-id"].is_expected
     assert broken["fresh-id-for-one"].is_expected
     after = {fault.id for choice in walk.choices() for fault in choice.faults}

@@ -53,7 +53,7 @@ def test_an_intermittent_failure_may_pass_and_says_so() -> None:
     intermittent = structs.replace(listed(), intermittent=True)
     passed, failed = apply([PASSES, FAILS], [intermittent], KAFKA_4)
     assert passed.outcome is Outcome.PASS
-    assert passed.notes[-1] == "fails now and then: it follows an early draft"
+    assert passed.notes[-1] == "intermittent failure: it follows an early draft"
     assert failed.outcome is Outcome.KNOWN_FAILURE
 
 

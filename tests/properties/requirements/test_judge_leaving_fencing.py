@@ -183,11 +183,11 @@ def test_what_a_failed_call_tells_is_told() -> None:
     other = evidence(refused, action("start", A, 0, 20, outcome="UNKNOWN"))
     verdict = judge("CLIENT-FENCED-SYNC", other)
     assert verdict.observed == "the user is told of something else after SyncGroup"
-    assert "its user was told UNKNOWN, and nothing of that" in verdict.sentence
+    assert "its user got UNKNOWN, and not this error," in verdict.sentence
     fatal = evidence(refused, action("start", A, 0, 20, outcome="_FATAL", fatal=True))
     verdict = judge("CLIENT-FENCED-SYNC", fatal)
     assert verdict.observed == "the user is told of something else after SyncGroup"
-    assert "its user was told that it is fatal (_FATAL), but not why, for" in verdict.sentence
+    assert "its user got a fatal error without the reason (_FATAL) for" in verdict.sentence
     late = evidence(refused, action("start", A, 0, 20, outcome="late"))
     assert judge("CLIENT-FENCED-SYNC", late).observed == "the user is not told after SyncGroup"
 

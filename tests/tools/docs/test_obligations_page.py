@@ -18,7 +18,7 @@ def test_the_page_is_what_is_made_now(tmp_path: Path) -> None:
 
 
 def test_a_level_that_may_be_disputed_is_explained() -> None:
-    assert "*Why SHOULD*: What is sent with the old member id is refused" in obligations_page()
+    assert "*Why SHOULD*: Each request with the old member id is refused" in obligations_page()
 
 
 def test_each_obligation_has_its_row() -> None:

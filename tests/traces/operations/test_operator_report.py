@@ -362,5 +362,5 @@ def test_what_would_have_avoided_rebalances_is_counted() -> None:
     report = reported(log.exchanges)
     assert report.remedies[Remedy.STATIC] == 2
     text = "\n".join(operator_summary(report))
-    assert "What would have avoided some: static membership 2." in text
+    assert "Would have avoided some: static membership 2." in text
     assert "A session.timeout.ms of 6000 would have been enough" in text

@@ -16,7 +16,7 @@ from fencepost.traces.operations.restarts import LADDER_MS
 
 PAGE = (ROOT / "docs" / "operators" / "audit.md").read_text("utf-8")
 OLD, NEW = Process("i-1-old", ""), Process("i-1-new", "")
-DOUBT = "This log can't tell whether processes share the id, or restarts overlap"
+DOUBT = "This log doesn't show if processes share the id, or restarts overlap"
 
 
 def fenced(instance_id: str, times: int, at_ms: int) -> FencingChain:

@@ -181,7 +181,7 @@ def test_a_violation_has_its_shortest_run_and_a_link_to_it(open_page: Open) -> N
 
     expect(page.locator("#path li")).to_have_count(3)
     expect(page.locator("#faults .violates")).to_have_text(
-        "violates one-client-per-id: clients c1 and c2 were both told the id A-1"
+        "violates one-client-per-id: clients c1 and c2 both got the id A-1"
     )
     expect(page.locator("#faults .expects").first).to_contain_text("as expected")
 

@@ -128,7 +128,9 @@ async def test_rivine_is_asked_where_it_listens_whatever_it_names(
     assert port.startswith("port = ")
     assert data.startswith('log_dirs = ["/')
     (remark,) = target.remarks
-    assert remark.startswith("rivine names 127.0.0.1:9092 as the coordinator, wherever it listens")
+    assert remark.startswith(
+        "rivine names 127.0.0.1:9092 as the coordinator, even if it listens elsewhere"
+    )
 
 
 def test_what_is_built_is_fixed() -> None:

@@ -93,7 +93,7 @@ async def provoke(coordinator: AsyncCoordinator) -> None:
         ("runs_ahead", "'r1' is answered at 5000 ms, but its virtual clock was advanced to 10 ms"),
         ("answers_unasked", "'r99' is answered, which was never sent"),
         ("drops_unasked", "'r99' is dropped, which was never sent"),
-        ("speaks_twice", "wrote a line that nobody asked for"),
+        ("speaks_twice", "wrote an unrequested line"),
         ("huge_line", f"a line of more than {LINE_LIMIT} bytes"),
         ("huge_reply", f"a line of more than {LINE_LIMIT} bytes"),
         ("closes_stdout", "closed its stdout"),

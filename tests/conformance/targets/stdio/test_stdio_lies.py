@@ -110,7 +110,7 @@ def lies(command: str) -> Iterator[Lie]:
     yield Lie('{"error":7}', "not of type 'string'")
     yield Lie('{"error":"disk full","context":{"disk":"sda"}}', "reports an error: disk full")
     line = json.dumps(honest)
-    yield Lie(f"{line}\\n{line}", "wrote a line that nobody asked for")
+    yield Lie(f"{line}\\n{line}", "wrote an unrequested line")
     yield Lie("", "exited with code 3 instead of answering", "exits")
     yield Lie(line, "exited with code 3 .*without a newline", "exits")
     yield Lie("", "closed its stdout|did not answer", "closes")

@@ -131,7 +131,7 @@ async def test_a_coordinator_that_cant_be_reached_is_named_with_the_broker_that_
                 pass
     assert str(caught.value) == (
         f"FindCoordinator names 127.0.0.1:{gone.port}, which can't be reached (Connection "
-        f"refused); 127.0.0.1:{broker.port}, which was asked, can be reached: correct the address "
+        f"refused); 127.0.0.1:{broker.port} can be reached: correct the address "
         "that the broker advertises."
     )
 
