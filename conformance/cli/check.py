@@ -267,7 +267,7 @@ def check_command(
                            No property is violated if the rule does nothing,
                            or accepts what it refuses.  With --strict exit
                            code 2.  If the property is violated anyway,
-                           check can't tell.
+                           check doesn't know.
       covered              A shipped property or one of yours, in a shipped
                            world or one of yours, would notice the fault.
 

@@ -453,7 +453,7 @@ REQUIREMENTS = (
         "CLIENT-SUBSCRIBE-NOT-FENCED",
         Level.MUST,
         "A static member whose user unsubscribes and subscribes again doesn't fence itself.",
-        "KIP-345, Join Group Logic Change: only a taken place is told",
+        "KIP-345, Join Group Logic Change: only a taken instance id is an error",
         provoked="the user of a static member unsubscribes and subscribes again",
         judged="no error FENCED_INSTANCE_ID reaches the user",
         judge=_not_fenced,

@@ -504,8 +504,8 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-JOIN-EMPTY-FIRST",
         Level.MUST,
-        "A new consumer joins with an empty member id, so that the coordinator can tell a "
-        "restart from a zombie.",
+        "A new consumer joins with an empty member id, so that the coordinator can "
+        "distinguish a restart from a zombie.",
         JOIN_LOGIC,
         provoked="a member is started",
         judged="the member id of its first JoinGroup",
@@ -639,7 +639,7 @@ REQUIREMENTS = (
         "CLIENT-JOIN-SILENT",
         Level.SHOULD,
         "A client reports no error as fatal from which it can recover, and goes on.",
-        "KIP-345, Join Group Logic Change: only a taken place is told",
+        "KIP-345, Join Group Logic Change: only a taken instance id is an error",
         provoked="errors that can be tried again are answered for a while, or an answer is lost",
         judged="the user gets no fatal error, and the consumer doesn't end",
         judge=_silent,
@@ -649,7 +649,7 @@ REQUIREMENTS = (
         "CLIENT-OLD-BROKER-NOT-TWICE",
         Level.SHOULD,
         "At a broker without JoinGroup 5, two processes with one instance id never both read "
-        "without an error: they are refused, or their users are told that they are dynamic.",
+        "without an error: they are refused, or their users get the error that they are dynamic.",
         "Kafka's own client, which joins nothing there; KIP-345 is silent",
         provoked="two processes with one instance id start at a broker of Kafka 2.2",
         judged="of the users that have partitions there, all but one got an error",

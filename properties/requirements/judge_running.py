@@ -428,7 +428,7 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-RESTART-SKIPPED",
         Level.SHOULD,
-        "A leader that is told to skip the assignment sends SyncGroup without one, and takes "
+        "A leader that gets skipAssignment sends SyncGroup without one, and takes "
         "the partitions of the answer.",
         "KIP-814, skipAssignment in JoinGroup 9",
         provoked="the leader is closed and started again, with the newest versions",

@@ -67,7 +67,7 @@ class Provocation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     """
 
     api: Annotated[str, Meta(description="The API of the requests, such as JoinGroup.")]
-    action: Annotated[Action, Meta(description="What the broker does with them.")]
+    action: Annotated[Action, Meta(description="The broker's action on them.")]
     who: Annotated[
         str,
         Meta(description="A member id, instance id or client id in the request; * matches all."),
