@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,17 @@ def test_each_picture_is_there_and_small() -> None:
     )
     assert [name for name, size in sizes.items() if size > MOST_BYTES] == []
     assert (DOCS / FOLDER / DIGESTS).is_file()
+
+
+def test_each_picture_is_on_a_page_with_a_text_that_describes_it() -> None:
+    texts = [path.read_text("utf-8") for path in (ROOT / "README.md", *DOCS.rglob("*.md"))]
+    shown = [
+        (words, name)
+        for text in texts
+        for words, name in re.findall(r"!\[([^\]]*)\]\([\w./-]*/pictures/([\w-]+)\.webp\)", text)
+    ]
+    assert {name for _, name in shown} == {picture.name for picture in PICTURES}
+    assert [name for words, name in shown if len(words.split()) < 5] == []
 
 
 def test_a_command_that_fails_is_reported(tmp_path: Path) -> None:
