@@ -64,7 +64,7 @@ def _held_loosely(absent: Expr, nameless: Expr, passage: str) -> tuple[SetRule, 
 GATES = (
     Gate(
         (4, 0, 0),
-        "a commit of version 9 to a group that doesn't exist is an error of its own",
+        "a commit of version 9 to a group that doesn't exist has its own error",
         (
             SetRule(
                 "OffsetCommit",
@@ -75,7 +75,7 @@ GATES = (
     ),
     Gate(
         (4, 0, 0),
-        "a sync with a loading coordinator is answered so",
+        "a sync while the coordinator loads gets COORDINATOR_LOAD_IN_PROGRESS",
         (
             SetRule(
                 "SyncGroup",
@@ -92,7 +92,7 @@ GATES = (
     ),
     Gate(
         (4, 0, 0),
-        "a commit that can't be written is an unknown error of the server",
+        "a commit that is too large to be stored is UNKNOWN_SERVER_ERROR",
         tuple(
             SetRule(
                 "OffsetCommit",
@@ -104,7 +104,7 @@ GATES = (
     ),
     Gate(
         (4, 0, 0),
-        "a group whose last offsets are deleted stays until it is cleaned up",
+        "a group whose last offsets are deleted stays until the cleaner removes it",
         (
             SetRule(
                 "OffsetDelete",
@@ -118,7 +118,7 @@ GATES = (
     ),
     Gate(
         (4, 0, 0),
-        "a commit in a transaction to a group that doesn't exist has an illegal generation",
+        "a transaction with a generation for a group that doesn't exist is ILLEGAL_GENERATION",
         (
             SetRule(
                 _TXN,
@@ -133,14 +133,14 @@ GATES = (
     ),
     Gate(
         (3, 3, 0),
-        "a commit in a transaction without a generation may name any member of an empty group",
+        "a transaction without a generation may name any id in an Empty group",
         _held_loosely(
             all_of(when(state=ABSENT), negate(ANONYMOUS_TXN)), ANONYMOUS_TXN, _BEFORE_3_3
         ),
     ),
     Gate(
         (3, 0, 0),
-        "a commit in a transaction that names a member, instance or generation must match each",
+        "a transaction that names a member, an instance or a generation is checked for each",
         (
             *_held_loosely(when(state=ABSENT, mid=UNKNOWN), _NAMELESS_TXN, _BEFORE_3),
             SetRule(_TXN, RULES["TXN-COMMIT-ANONYMOUS"].but(guard=_NAMELESS_TXN), _BEFORE_3),
@@ -170,7 +170,7 @@ GATES = (
     ),
     Gate(
         (3, 0, 0),
-        "a pending id that a full group refuses is forgotten",
+        "a full group drops the pending id that it refuses",
         (
             DropRule(
                 "JoinGroup",
@@ -181,7 +181,7 @@ GATES = (
     ),
     Gate(
         (3, 0, 1),
-        "offsets stay while a group rebalances, whatever it read before (KAFKA-13636)",
+        "offsets stay while a group rebalances (KAFKA-13636)",
         (
             SetRule(
                 _RETENTION,
@@ -236,7 +236,7 @@ GATES = (
     ),
     Gate(
         (2, 6, 1),
-        "a heartbeat between join and sync is a heartbeat (KAFKA-10134)",
+        "a heartbeat in the sync phase is answered NONE (KAFKA-10134)",
         (
             SetRule(
                 "Heartbeat",
@@ -252,7 +252,7 @@ GATES = (
     ),
     Gate(
         (2, 6, 0),
-        "a full group refuses who has an id from before it was full, too (KAFKA-9844)",
+        "a full group also refuses pending ids from before it was full (KAFKA-9844)",
         (
             SetRule(
                 "JoinGroup",
@@ -266,7 +266,7 @@ GATES = (
     ),
     Gate(
         (2, 4, 0),
-        "offsets of topics that no member reads any more go, too",
+        "offsets of topics that no member subscribes to are removed",
         (
             SetRule(
                 _RETENTION,

@@ -213,7 +213,7 @@ REQUIREMENTS = (
         judged="the metadata of each protocol in each JoinGroup, field by field",
         dispute=f"{_OTHER_LEADERS}.  Other readers, sarama's among them, take what there is.",
         judge=_subscriptions,
-        unseen="nobody joined with a subscription",
+        unseen="no member joined with a subscription",
     ),
     Requirement(
         "CLIENT-BYTES-ASSIGNMENT",
@@ -224,7 +224,7 @@ REQUIREMENTS = (
         provoked="a leader assigns with each assignor that the library has",
         judged="each assignment in each SyncGroup, field by field",
         judge=_assignments,
-        unseen="nobody assigned anything",
+        unseen="no leader assigned anything",
     ),
     Requirement(
         "CLIENT-BYTES-READS-MEMBERS",

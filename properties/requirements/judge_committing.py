@@ -387,7 +387,7 @@ REQUIREMENTS = (
         provoked="a commit is sent while a JoinGroup waits for its answer, so it comes too late",
         judged="no loss and no JoinGroup without a member id follows the answer",
         judge=_late,
-        unseen="no commit was behind a JoinGroup",
+        unseen="no commit was sent while a JoinGroup was parked",
         needs_calm=True,
     ),
     Requirement(
@@ -399,7 +399,7 @@ REQUIREMENTS = (
         judged="what the call returns, or the user gets the error within a second, and if a later "
         "OffsetCommit was accepted",
         judge=_refused,
-        unseen="no commit of a user's was refused",
+        unseen="no commit of a user was refused",
     ),
     Requirement(
         "CLIENT-COMMIT-RETRIED",
@@ -408,7 +408,7 @@ REQUIREMENTS = (
         f"{_OWN_CLIENT}, whose commitSync repeats what can be tried again",
         provoked="an OffsetCommit is answered COORDINATOR_LOAD_IN_PROGRESS, NOT_COORDINATOR or "
         "COORDINATOR_NOT_AVAILABLE for a moment",
-        judged="what the call returns",
+        judged="the result of the call",
         judge=_retried,
         unseen="no commit met such an error",
         needs_calm=True,
@@ -419,8 +419,8 @@ REQUIREMENTS = (
         "After UNKNOWN_MEMBER_ID, ILLEGAL_GENERATION or REBALANCE_IN_PROGRESS in OffsetCommit a "
         "member rejoins at once, before its next heartbeat.",
         f"{_OWN_CLIENT}, which asks for a rejoin when such an answer comes",
-        provoked="a commit of a member with a long heartbeat interval is answered so",
-        judged="how soon its JoinGroup comes, and the instance id in it",
+        provoked="a commit of a member with a long heartbeat interval gets such an error",
+        judged="the time until its JoinGroup, and the instance id in it",
         judge=_comes_back,
         unseen="no commit in a stable generation was refused",
         needs_calm=True,
@@ -446,7 +446,7 @@ REQUIREMENTS = (
         provoked="the user unsubscribes and subscribes again, at once or later",
         judged="the partitions and the records that the user gets",
         judge=_subscribes_again,
-        unseen="nobody subscribed again",
+        unseen="no member subscribed again",
         needs_calm=True,
     ),
     Requirement(
@@ -482,7 +482,7 @@ REQUIREMENTS = (
         provoked="there are more members than partitions, and the one that has them closes",
         judged="its heartbeats and joins, errors that its user gets, and its partitions at the end",
         judge=_idles,
-        unseen="nobody was without partitions",
+        unseen="no member was without partitions",
         needs_calm=True,
     ),
 )

@@ -510,7 +510,7 @@ REQUIREMENTS = (
         provoked="a member is started",
         judged="the member id of its first JoinGroup",
         judge=_empty_first,
-        unseen="nobody joined",
+        unseen="no member joined",
     ),
     Requirement(
         "CLIENT-JOIN-ID-REQUIRED",
@@ -629,21 +629,23 @@ REQUIREMENTS = (
         Level.SHOULD,
         "A client waits before it retries a refused request.",
         "KIP-580, backoff",
-        provoked="errors that can be tried again are answered for two seconds, to each request of "
-        "a member, and to those for positions and records",
-        judged="how many requests of one kind are refused within a second",
+        provoked=(
+            "a member gets temporary errors for two seconds, for each of its requests, those "
+            "for offsets and records, too"
+        ),
+        judged="the number of refused requests of one kind within a second",
         judge=_backoff,
-        unseen="no error was answered that can be tried again",
+        unseen="no temporary error was answered",
     ),
     Requirement(
         "CLIENT-JOIN-SILENT",
         Level.SHOULD,
         "A client reports no error as fatal from which it can recover, and goes on.",
         "KIP-345, Join Group Logic Change: only a taken instance id is an error",
-        provoked="errors that can be tried again are answered for a while, or an answer is lost",
+        provoked="a member gets temporary errors for a while, or loses an answer",
         judged="the user gets no fatal error, and the consumer doesn't end",
         judge=_silent,
-        unseen="no error was answered that can be tried again",
+        unseen="no temporary error was answered",
     ),
     Requirement(
         "CLIENT-OLD-BROKER-NOT-TWICE",
@@ -685,6 +687,6 @@ REQUIREMENTS = (
         provoked="the broker is restarted as Kafka 2.3 while a member runs",
         judged="no request has a version above the broker's after the new connection's ApiVersions",
         judge=_older_after_restart,
-        unseen="no member lived through a restart of its broker",
+        unseen="no member ran during a restart of its broker",
     ),
 )

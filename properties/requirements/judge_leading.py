@@ -328,7 +328,7 @@ REQUIREMENTS = (
         provoked="three members join, one of them restarted with a new member id",
         judged="the member ids in the leader's SyncGroup",
         judge=_names_members,
-        unseen="nobody assigned anything",
+        unseen="no leader assigned anything",
     ),
     Requirement(
         "CLIENT-LEADER-ONCE",
@@ -338,7 +338,7 @@ REQUIREMENTS = (
         provoked="members join and go, with each assignor that the library has",
         judged="the partitions in the leader's SyncGroup",
         judge=_once,
-        unseen="nobody assigned anything",
+        unseen="no leader assigned anything",
     ),
     Requirement(
         "CLIENT-LEADER-WHOLE",
@@ -349,7 +349,7 @@ REQUIREMENTS = (
         provoked="members join and go, with each assignor that the library has",
         judged="the partitions in the leader's SyncGroup",
         judge=_whole,
-        unseen="nobody assigned anything",
+        unseen="no leader assigned anything",
         needs_calm=True,
     ),
     Requirement(

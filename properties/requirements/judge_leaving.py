@@ -508,7 +508,7 @@ REQUIREMENTS = (
         provoked="a static member closes in a stable group, and while no coordinator is available",
         judged="no LeaveGroup names it, by member id or by instance id",
         judge=lambda evidence: _stays(evidence, _CLOSE),
-        unseen="no static member did close",
+        unseen="no static member closed",
         members=Members.STATIC,
     ),
     Requirement(
@@ -530,7 +530,7 @@ REQUIREMENTS = (
         provoked="the user of a static member unsubscribes",
         judged="no LeaveGroup names it",
         judge=lambda evidence: _stays(evidence, "unsubscribe"),
-        unseen="no static member did unsubscribe",
+        unseen="no static member unsubscribed",
         members=Members.STATIC,
     ),
     Requirement(
@@ -539,9 +539,9 @@ REQUIREMENTS = (
         "A client closes within the time that its user set.",
         "KIP-102, a close with a timeout",
         provoked="a member closes in a stable group, and while no coordinator is available",
-        judged="how long the call took",
+        judged="the duration of the call",
         judge=_closes_in_time,
-        unseen="nobody closed",
+        unseen="no member closed",
     ),
     Requirement(
         "CLIENT-CLOSE-AGAIN",
@@ -554,7 +554,7 @@ REQUIREMENTS = (
         "But a clean-up that runs after another one is usual, and an error there hides the first "
         "one.",
         judge=_closes_twice,
-        unseen="nobody closed twice",
+        unseen="no member closed twice",
     ),
     Requirement(
         "CLIENT-CLOSE-FENCED",
@@ -574,9 +574,9 @@ REQUIREMENTS = (
         "A client closes in time during a rebalance, and a static member sends no LeaveGroup then.",
         "KIP-102, a close with a timeout",
         provoked="a member closes while its JoinGroup is parked",
-        judged="how long the call took, and that no LeaveGroup names it",
+        judged="the duration of the call, and that no LeaveGroup names the member",
         judge=_rebalancing,
-        unseen="nobody closed while its JoinGroup was parked",
+        unseen="no member closed while its JoinGroup was parked",
     ),
     Requirement(
         "CLIENT-CLOSE-BROKER-GONE",
@@ -584,9 +584,9 @@ REQUIREMENTS = (
         "A client closes in time when no broker answers.",
         "KIP-102, a close with a timeout",
         provoked="the broker takes connections and answers nothing, and a member closes",
-        judged="how long the call took",
+        judged="the duration of the call",
         judge=_closes_in_time,
-        unseen="nobody closed",
+        unseen="no member closed",
         needs_calm=True,
     ),
     Requirement(
@@ -595,7 +595,7 @@ REQUIREMENTS = (
         "After FENCED_INSTANCE_ID in JoinGroup a client reports a fatal error that a program "
         "can't miss.",
         JOIN_LOGIC,
-        provoked="another process takes the instance id while the member has to join again",
+        provoked="another process takes the instance id while the member has to rejoin",
         judged="an error with this code that is raised, returned or handed to a callback",
         judge=lambda evidence: _reports_fencing(evidence, JOIN),
         members=Members.STATIC,
@@ -714,7 +714,7 @@ REQUIREMENTS = (
         "second keeps it.",
         JOIN_LOGIC,
         provoked="a second process is started with the instance id of a running one",
-        judged="how often the holder of the instance id changes: once",
+        judged="the number of changes of the holder of the instance id: one",
         judge=_takeovers,
         unseen="no two processes had one instance id",
         members=Members.STATIC,
@@ -728,7 +728,7 @@ REQUIREMENTS = (
         provoked="an administrator removes the member, a static one by its instance id",
         judged="the next JoinGroup, and that the user has partitions again",
         judge=lambda evidence: _comes_back(evidence, _REMOVE, "after it was removed"),
-        unseen="no member was removed so",
+        unseen="no member was removed in this way",
     ),
     Requirement(
         "CLIENT-REMOVED-EXPIRED",
@@ -739,7 +739,7 @@ REQUIREMENTS = (
         provoked="the session of the member ends at the coordinator",
         judged="the next JoinGroup, and that the user has partitions again",
         judge=lambda evidence: _comes_back(evidence, _EXPIRE, "after its session ended"),
-        unseen="no member was removed so",
+        unseen="no member was removed in this way",
     ),
     Requirement(
         "CLIENT-REMOVED-NO-COMMITS",
@@ -760,6 +760,6 @@ REQUIREMENTS = (
         provoked="an administrator removes the member",
         judged="a revoked or lost event lies between the two assignments",
         judge=_reports_loss,
-        unseen="nobody was removed and came back",
+        unseen="no removed member rejoined",
     ),
 )

@@ -622,7 +622,7 @@ REQUIREMENTS = (
         judged="of each partition in the answer to its last SyncGroup, its user was given the "
         "records, or nothing went wrong for eight seconds and they didn't come",
         judge=_reads_assigned,
-        unseen="nobody was assigned a partition that had records to read",
+        unseen="no member was assigned a partition with records to read",
     ),
     Requirement(
         "CLIENT-READ-NOTHING-ELSE",
@@ -633,7 +633,7 @@ REQUIREMENTS = (
         judged="each record comes while its partition is assigned, by the answer to SyncGroup or "
         "in the user's event, or half a second later, since it may have been on its way",
         judge=_reads_nothing_else,
-        unseen="nobody read a record",
+        unseen="no member read a record",
     ),
     Requirement(
         "CLIENT-READ-NO-GAP",
@@ -644,7 +644,7 @@ REQUIREMENTS = (
         provoked="records are read, committed or not, while partitions go to other members",
         judged="before a record reaches a user, all older ones of its partition reached some user",
         judge=_skips_nothing,
-        unseen="nobody read a record",
+        unseen="no member read a record",
     ),
     Requirement(
         "CLIENT-READ-NOT-TWICE",
@@ -660,7 +660,7 @@ REQUIREMENTS = (
         "gets an event of the rebalance or not; records that go on where the last ones before a "
         "revocation ended may come half a second after it",
         judge=_reads_nothing_again,
-        unseen="nobody read on where something was committed or read before",
+        unseen="no member read on from an offset that was committed or read before",
     ),
     Requirement(
         "CLIENT-READ-NEW-TOPIC",
@@ -669,7 +669,7 @@ REQUIREMENTS = (
         "Kafka's KafkaConsumer.subscribe(Pattern): it is matched against all topics that exist, "
         "each time that metadata are that old",
         provoked="a topic is made, and records are appended to it",
-        judged="some user is given a record of it, within the age of metadata and 8 s",
+        judged="a user gets a record of it, within the age of metadata and 8 s",
         dispute="A library may well have no patterns: then the case is unsupported.  Nothing is "
         "lost by a late reader, so it is not a MUST.",
         judge=_reads_new_topic,

@@ -97,7 +97,7 @@ REQUIREMENTS = (
         Level.SHOULD,
         "A client hides errors from its user that it handles itself.",
         "Kafka's own consumer, which joins again or looks up the coordinator, and raises nothing",
-        provoked="a member is answered errors after which it joins again, or asks again",
+        provoked="a member gets errors after which it rejoins or retries",
         judged="no error of such a name is raised, returned or handed to a callback, but by a "
         "commit, a close, or a callback that is for information by its documentation",
         dispute="A library may call the error in a callback information.  If its "

@@ -251,7 +251,7 @@ def _no_rebalance_timeout(evidence: Evidence) -> Verdict:
     """Make the verdict where no JoinGroup had room for a rebalance timeout."""
     if any(evidence.of(run, JOIN) for run in evidence.runs):
         return unsupported("it joins with JoinGroup v0, without a rebalance timeout")
-    return unknown("nobody joined")
+    return unknown("no member joined")
 
 
 def _pauses(evidence: Evidence) -> Iterator[tuple[ConsumerRun, float, float]]:
@@ -391,7 +391,7 @@ REQUIREMENTS = (
         "A follower that closes and restarts within its session causes no rebalance, and gets "
         "its old partitions.",
         _OF_RESTARTS,
-        provoked="a static member that doesn't lead is closed and started again",
+        provoked="a static follower closes and restarts",
         judged="generations, the partitions of users' events, and that no other member joined",
         judge=lambda evidence: _moves_nothing(
             evidence, "a follower", lambda before: not evidence.is_led_by(before)
@@ -405,7 +405,7 @@ REQUIREMENTS = (
         "A follower that is killed and restarts within its session causes no rebalance, and "
         "gets its old partitions.",
         _OF_RESTARTS,
-        provoked="the process of a static member is killed and started again",
+        provoked="the process of a static member is killed and restarts",
         judged="generations, the partitions of users' events, and that no other member joined",
         judge=lambda evidence: _moves_nothing(
             evidence, "a member that crashed", lambda before: before.how == "crashed"
@@ -419,7 +419,7 @@ REQUIREMENTS = (
         "A leader that closes and restarts within its session causes no rebalance, and gets its "
         "old partitions.",
         _OF_RESTARTS,
-        provoked="the leader is closed and started again, with the newest versions",
+        provoked="the leader closes and restarts, with the newest versions",
         judged="generations, the partitions of users' events, and that no other member joined",
         judge=_leader_restarts,
         needs_calm=True,
@@ -431,7 +431,7 @@ REQUIREMENTS = (
         "A leader that gets skipAssignment sends SyncGroup without one, and takes "
         "the partitions of the answer.",
         "KIP-814, skipAssignment in JoinGroup 9",
-        provoked="the leader is closed and started again, with the newest versions",
+        provoked="the leader closes and restarts, with the newest versions",
         judged="its SyncGroup after the answer with skipAssignment has no assignments",
         judge=_skips,
         needs_calm=True,
@@ -442,7 +442,7 @@ REQUIREMENTS = (
         Level.MUST,
         "Below JoinGroup 9 a restarted leader syncs as a follower, and gets its old partitions.",
         "KIP-814, Motivation",
-        provoked="the leader is closed and started again at a broker without JoinGroup 9",
+        provoked="the leader closes and restarts, at a broker without JoinGroup 9",
         judged="generations, the partitions of users' events, and that its SyncGroup has no "
         "assignments",
         judge=_old_leader_restarts,
@@ -454,7 +454,7 @@ REQUIREMENTS = (
         Level.MUST,
         "When all members restart one after the other, no partition moves.",
         "KIP-345, Motivation and Rolling Bounce",
-        provoked="each of three static members in turn is closed and started again",
+        provoked="three static members close and restart, one after the other",
         judged="generations, and the partitions of users' events",
         judge=lambda evidence: _moves_nothing(evidence, "each of three members", at_least=_ALL),
         needs_calm=True,
@@ -465,7 +465,7 @@ REQUIREMENTS = (
         Level.MUST,
         "A member with the cooperative assignor restarts, and no partition moves.",
         "KIP-429, with static members",
-        provoked="a follower with the cooperative assignor is closed and started again",
+        provoked="a follower with the cooperative assignor closes and restarts",
         judged="generations, the partitions of users' events, and that no other member joined",
         judge=lambda evidence: _moves_nothing(
             evidence, "a cooperative member", lambda before: before.is_cooperative
@@ -481,7 +481,7 @@ REQUIREMENTS = (
         provoked="a member joins with a session timeout of its own",
         judged="the session timeout of each JoinGroup",
         judge=_session_timeout,
-        unseen="nobody joined",
+        unseen="no member joined",
     ),
     Requirement(
         "CLIENT-SESSION-REBALANCE-TIMEOUT",
@@ -503,7 +503,7 @@ REQUIREMENTS = (
         judged="the gaps between heartbeats stay below the session timeout, and the member isn't "
         "removed",
         judge=_heartbeats,
-        unseen="no user worked for so long",
+        unseen="no user worked for longer than the session timeout",
     ),
     Requirement(
         "CLIENT-SESSION-POLL-INTERVAL",
@@ -523,7 +523,7 @@ REQUIREMENTS = (
         provoked="the user of a static member doesn't poll for longer than the poll interval",
         judged="no LeaveGroup names it",
         judge=_static_silent,
-        unseen="no static member's user worked for too long",
+        unseen="no user of a static member worked for longer than the poll interval",
         members=Members.STATIC,
     ),
     Requirement(
@@ -535,7 +535,7 @@ REQUIREMENTS = (
         provoked="the user doesn't poll until the session is over, then goes on",
         judged="the instance id of the next JoinGroup, and that the user has partitions again",
         judge=_polls_on,
-        unseen="no user polled on after too long",
+        unseen="no user polled again after the poll interval",
     ),
     Requirement(
         "CLIENT-STREAMS-OWN-IDS",
@@ -553,7 +553,7 @@ REQUIREMENTS = (
         Level.MUST,
         "When a process with several static members restarts, no partition moves.",
         "KIP-345, Kafka Streams Change",
-        provoked="a process with three static members ends and is started again, beside another",
+        provoked="a process with three static members restarts while another member runs",
         judged="generations, and the partitions of users' events",
         judge=_rolled,
         unseen="no process with several static members restarted",

@@ -66,7 +66,7 @@ def _no_member(evidence: Evidence) -> Verdict:
     for run in evidence.runs:
         if calls := evidence.of(run, TXN_COMMIT):
             return unsupported(f"{TXN_COMMIT} v{calls[-1].version} has no member id")
-    return unknown("nobody sent offsets to a transaction")
+    return unknown("no member sent offsets to a transaction")
 
 
 def _newest(evidence: Evidence) -> Iterator[Verdict]:
@@ -199,7 +199,7 @@ REQUIREMENTS = (
         provoked="a user sends its positions to a transaction of a producer",
         judged="the versions of TxnOffsetCommit",
         judge=_newest,
-        unseen="nobody sent offsets to a transaction",
+        unseen="no member sent offsets to a transaction",
         dispute="A producer for each partition that is read needs no member id, as its epoch "
         "fences: not a MUST.  But a client can't know that its user has as many producers.",
     ),

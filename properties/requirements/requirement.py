@@ -181,7 +181,7 @@ def nobody_fenced(evidence: Evidence, api: str = HEARTBEAT) -> Verdict:
             last = calls[-1]
             reason = f"{last.api} v{last.version} has no instance id"
             return unsupported(f"{code.name} can't reach it: {reason}")
-    return unknown("nobody was fenced")
+    return unknown("no member was fenced")
 
 
 AREAS = {

@@ -79,31 +79,35 @@ class Safety(NamedTuple):
 
 Basis = Sentence | Safety
 
-_FENCED = Sentence(KIP_JOIN, "an id that isn't the one stored for the instance is fenced")
+_FENCED = Sentence(KIP_JOIN, "a member id that isn't the one stored for its instance is fenced")
 _SWEPT = Sentence(KIP_JOIN, "join, sync, heartbeat and commit of a replaced process are fenced")
 _REPLACED = Sentence(
-    KIP_JOIN, "a mapped instance that joins with an empty id is given a new id, which it maps"
+    KIP_JOIN, "a mapped instance that joins without a member id gets a new id, and is mapped to it"
 )
-_AT_ONCE = Sentence(KIP_JOIN, "in a stable group a restart is answered at once, no rebalance")
-_NEW = Sentence(KIP_JOIN, "an unmapped instance gets a new id and is mapped; never pending")
+_AT_ONCE = Sentence(
+    KIP_JOIN, ("in a stable group a restart is answered at once, without a rebalance")
+)
+_NEW = Sentence(
+    KIP_JOIN, ("an unmapped instance gets a new id and is mapped to it, and is never pending")
+)
 _DYNAMIC = Sentence(KIP_JOIN, "joins without an instance are handled as before")
 _LEGACY = Sentence(KIP_JOIN, "joins up to version 3 are handled as before")
 _REBALANCE = Sentence(
     KIP_BACKGROUND, "a rebalance waits until all members have joined, or for its timeout"
 )
-_FOUR = Sentence(KIP_BACKGROUND, "static members rebalance for four causes alone")
+_FOUR = Sentence(KIP_BACKGROUND, "static members rebalance for four causes only")
 _LEADER = Sentence(KIP_BACKGROUND, "a new member or a leader that rejoins starts a rebalance")
-_FOLLOWER = Sentence(KIP_BACKGROUND, "an old member that rejoins doesn't change the state")
+_FOLLOWER = Sentence(KIP_BACKGROUND, "a known member that rejoins doesn't change the state")
 _ASSIGNED = Sentence(KIP_BACKGROUND, "the leader assigns, and all followers get it in syncs")
-_SESSION = Sentence(KIP_ROLLING, "a member is removed by its session timeout alone")
-_KEPT = Sentence(KIP_ROLLING, "the rebalance timeout ends the wait and removes no static member")
+_SESSION = Sentence(KIP_ROLLING, "a member is removed only by its session timeout")
+_KEPT = Sentence(KIP_ROLLING, "the rebalance timeout ends the wait, and removes no static member")
 _ROW = Sentence(KIP_LEAVE, "a batch has a row for each member that leaves")
-_BY_BOTH = Sentence(KIP_LEAVE, "a member id that is given must match, or nobody is removed")
-_BY_INSTANCE = Sentence(KIP_LEAVE, "without a member id the instance alone is used")
+_BY_BOTH = Sentence(KIP_LEAVE, "a member id in the row must match, or no member is removed")
+_BY_INSTANCE = Sentence(KIP_LEAVE, "without a member id only the instance id is used")
 _NOT_FOUND = Sentence(KIP_LEAVE, "an instance that is not found is UNKNOWN_MEMBER_ID")
 _NOBODY = Sentence(KIP_LEAVE, "a row without any id is UNKNOWN_MEMBER_ID")
 _DYNAMIC_LEAVE = Sentence(KIP_LEAVE, "a dynamic member is removed by its member id, as before")
-_STATIC_LEAVE = Sentence(KIP_SWITCH, "a leave by the id of a static member removes it wholly")
+_STATIC_LEAVE = Sentence(KIP_SWITCH, "a leave with the member id of a static member removes it")
 _STORED = Sentence(KIP_FAULT, "the map of instances is stored; a new coordinator loads it")
 
 _STRANGER = Safety("a-stranger-is-told-so")
