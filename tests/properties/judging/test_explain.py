@@ -261,7 +261,7 @@ def test_a_field_that_is_wrong_has_a_reason_of_its_own() -> None:
     assert "Source: " not in said
     for got, rule, reason in (
         ("A-1", "JOIN-PHASE-ALL-JOINED", "a member id belongs to one process alone"),
-        ("", "JOIN-DYNAMIC-EMPTY", "a dynamic member first gets an id and joins with it"),
+        ("", "JOIN-DYNAMIC-EMPTY", "a dynamic member first gets a pending id, and then"),
     ):
         right = Allowed({"errorCode": 0}, rule, f"memberId is {got} instead of a new id")
         said = sentence(judged(Wrong.ANSWER, right, observed={}), a_recording(), KAFKA_4)
