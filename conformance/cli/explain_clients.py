@@ -75,12 +75,12 @@ def explain_of_clients(screen: Console, name: str) -> bool:
     faulty = [mutant for mutant in CLIENT_MUTANTS.values() if row.id in mutant.breaks]
     lines = [
         (row.id, row.level.value),
-        ("owes", row.sentence),
+        ("obligation", row.sentence),
         ("source", row.source),
         ("provoked", row.provoked),
         ("judged", row.judged),
         *([(f"why {row.level.value}", row.dispute)] if row.dispute else []),
-        ("shown by", ", ".join(scenarios) or "no scenario"),
+        ("tested by", ", ".join(scenarios) or "no scenario"),
         *(("broken by", f"mutant:{each.name}: {each.sentence}") for each in faulty),
     ]
     if scenarios:

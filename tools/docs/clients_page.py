@@ -24,7 +24,7 @@ FOLDER = "certificates/clients"
 PAGE = "clients/results.md"
 
 _TITLE = """\
-# What client libraries do
+# Results of client libraries
 
 <!-- Made by `python -m tools.docs.clients_page docs`; don't edit. -->
 

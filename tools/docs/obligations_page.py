@@ -18,7 +18,7 @@ from fencepost.properties.requirements.requirements import REQUIREMENTS, in_area
 FILE = "clients/obligations.md"
 
 _TITLE = """\
-# What a client owes
+# Obligations of a client
 
 <!-- Made by `python -m tools.docs.obligations_page docs`; don't edit. -->
 
@@ -66,7 +66,7 @@ def _row(row: Requirement) -> Iterator[str]:
     yield f"**{row.level.value}.** {_plain(row.sentence)}\n"
     yield f"*Provoked*: {_plain(row.provoked)}.  *Judged*: {_plain(row.judged)}.  "
     yield f"*Source*: {_plain(row.source)}.  *Holds for*: {row.members.value} members.  "
-    yield f"*Shown by*: {scenarios}.\n"
+    yield f"*Tested by*: {scenarios}.\n"
     if row.dispute:
         yield f"*Why {row.level.value}*: {_plain(row.dispute)}\n"
 

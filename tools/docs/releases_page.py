@@ -88,7 +88,7 @@ RELEASES: Mapping[str, tuple[str, ...]] = {
 last ten, the newest first; as far as the registries have them."""
 
 _TITLE = """\
-# Which releases run
+# Releases of each library
 
 <!-- Made by `python -m tools.docs.releases_page docs`; don't edit. -->
 
@@ -101,7 +101,7 @@ scenarios `static-life` and `dynamic-life`, and with the cases of the library's 
 failures. `tox -e clients` repeats the two scenarios.
 
 - *runs*: the driver starts; its consumer joins, reads, commits and closes; fencepost judges it.
-  [What client libraries do](results.md) has the failures of the newest releases.
+  [Results of client libraries](results.md) has the failures of the newest releases.
 - *lacks*: features that the release doesn't have. The cases that need them are `unsupported`.
 - *known*: the number of listed failures that the release shows, of those tested with it. The list
   has the range of releases for each failure.

@@ -90,7 +90,7 @@ def test_a_certificate_is_kept_and_shown_with_its_reasons(tmp_path: Path) -> Non
 def test_main_keeps_reports_and_writes_the_page(tmp_path: Path) -> None:
     (tmp_path / "clients").mkdir()
     main(tmp_path)
-    assert (tmp_path / PAGE).read_text("utf-8").startswith("# What client libraries do")
+    assert (tmp_path / PAGE).read_text("utf-8").startswith("# Results of client libraries")
 
 
 def test_what_was_kept_unfolds_to_what_the_page_needs() -> None:
