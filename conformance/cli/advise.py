@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 
 from fencepost.conformance.advise.advice import advice_for
 from fencepost.conformance.advise.advice_document import advice_document
@@ -14,6 +15,7 @@ from fencepost.conformance.advise.advice_report import advice_verdict, print_adv
 from fencepost.conformance.advise.known_facts import (
     FACTS,
     AdviceError,
+    KnownGroup,
     NoAdviceError,
     known_group,
 )
@@ -35,6 +37,13 @@ from fencepost.conformance.cli.options.log_options import (
 )
 from fencepost.model.history.words import plural
 
+_ASSUMED = {field.name: field.default for field in msgspec.structs.fields(KnownGroup)}
+
+
+def _assumed(name: str) -> str:
+    """Return the end of an option's help: the value that is assumed without it."""
+    return f"  [default: {_ASSUMED[name]:g}]"
+
 
 @click.command(
     "advise",
@@ -46,76 +55,107 @@ from fencepost.model.history.words import plural
     metavar="[LOG...]",
     type=click.Path(exists=True, path_type=Path),
 )
-@click.option("--group", metavar="NAME", help="The group, where logs have several.")
-@click.option("--members", type=Whole(), metavar="N", help="Number of processes.")
+@click.option("--group", metavar="NAME", help="The group, if the logs have several.")
+@click.option(
+    "--members", type=Whole(), metavar="N", help=f"Number of processes.{_assumed('members')}"
+)
 @partitions_option
 @click.option(
-    "--at-a-time", type=Whole(), metavar="K", help="Processes that a deployment restarts at a time."
+    "--at-a-time",
+    type=Whole(),
+    metavar="K",
+    help="Processes that a deployment restarts at a time; the next when the group is balanced."
+    + _assumed("at_a_time"),
 )
 @restart_options
 @click.option(
     "--tolerated-gap-s",
     type=AMOUNT,
     metavar="S",
-    help="Longest time that a partition may be without a consumer when a host dies.",
+    help="Longest time without a consumer for the partitions of a host that dies; restarts may "
+    "take longer.  [default: any]",
 )
 @click.option(
     "--longest-pause-s",
     type=AMOUNT,
     metavar="S",
-    help="Longest silence of a live process (garbage collection, network).",
+    help="Longest silence of a live process, such as a garbage collection; no session is advised "
+    f"that isn't a heartbeat longer.{_assumed('pause_s')}",
 )
-@click.option("--processing-s", type=AMOUNT, metavar="S", help="Work on what one poll returned.")
+@click.option(
+    "--processing-s",
+    type=AMOUNT,
+    metavar="S",
+    help="Longest work on the records of one poll; a member joins a rebalance at its next poll."
+    + _assumed("processing_s"),
+)
 @resume_option
 @click.option(
     "--warmup-s",
     type=AMOUNT,
     metavar="S",
-    help="Time until a member keeps up with a partition that is new to it.",
+    help="Time until a member has caught up with a partition that is new to it: caches, state to "
+    f"restore.{_assumed('warmup_s')}",
 )
-@click.option("--deployments-per-week", type=AMOUNT, metavar="X", help="Rollouts of all processes.")
+@click.option(
+    "--deployments-per-week",
+    type=AMOUNT,
+    metavar="X",
+    help=f"Rollouts of all processes in a week.{_assumed('deployments')}",
+)
 @click.option(
     "--crashes-per-week",
     type=AMOUNT,
     metavar="X",
-    help="Processes of the group that die and are started again.",
+    help=f"Processes of the group that die and restart, in a week.{_assumed('crashes')}",
 )
 @click.option(
-    "--deaths-per-week", type=AMOUNT, metavar="X", help="Hosts that die and don't come back."
+    "--deaths-per-week",
+    type=AMOUNT,
+    metavar="X",
+    help=f"Hosts that die and don't come back, in a week.{_assumed('deaths')}",
 )
 @click.option(
     "--heartbeat-interval-ms",
     type=Whole(),
     metavar="MS",
-    help="heartbeat.interval.ms, which is kept; else a shorter one may be advised.",
+    help="heartbeat.interval.ms to keep.  [default: 3000, or 1000 if that loses a tenth less]",
 )
-@click.option("--session-timeout-ms", type=Whole(), metavar="MS", help="session.timeout.ms today.")
+@click.option(
+    "--session-timeout-ms",
+    type=Whole(),
+    metavar="MS",
+    help="session.timeout.ms today.  [default: 45000]",
+)
 @click.option(
     "--strategy",
     type=click.Choice(["eager", "cooperative", "both"]),
-    help="How members rebalance today; both: eagerly, and they offer RangeAssignor and "
-    "CooperativeStickyAssignor, as Java's do by default since 3.0.",
+    help="Assignors of the members today; both: they offer RangeAssignor and "
+    "CooperativeStickyAssignor, as Java consumers do by default since 3.0, and rebalance eagerly.  "
+    "[default: both]",
 )
-@click.option("--static/--dynamic", "static", default=None, help="Kind of today's members.")
+@click.option(
+    "--static/--dynamic", "static", default=None, help="Members today.  [default: dynamic]"
+)
 @click.option(
     "--only",
     type=click.Choice(["static", "dynamic", "eager", "cooperative"]),
     multiple=True,
-    help="Advise no other membership, or strategy.  May be repeated.",
+    help="Advise only this membership or strategy (may be repeated).",
 )
 @json_option
 @report_option("Write advice.json and index.html, with the curve, there.")
 def advise_command(
     *, logs: tuple[Path, ...], group: str | None, as_json: bool, report: Path | None, **values: Any
 ) -> int:
-    """Say which session timeout and strategy lose least.
+    """Advise the settings that leave partitions without a consumer for the shortest time.
 
-    It weighs restarts that outlive the session against real deaths that are noticed late, for
-    eager and cooperative, dynamic and static members, and gives a line of `fencepost simulate` for
-    each figure.
+    It weighs restarts that outlive the session against deaths that the group notices late, for
+    eager and cooperative, dynamic and static members, and names a command of `fencepost simulate`
+    that checks each figure.
 
     LOG: request logs, server.log, or FILE.json of `fencepost audit --json`; they show restart times
-    and rebalances as they were.  An option is taken instead of what a log shows.
+    and rebalances.  Options override them.
     """
     options = {name: _value(fact.option, values) for name, fact in FACTS.items()}
     options["restart_s"] = restart_duration(values["restart_s"], values["restart_p95_s"])

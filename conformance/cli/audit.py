@@ -51,8 +51,8 @@ _Log = TypeVar("_Log", RequestLog, ServerLog)
     "audit",
     epilog=exit_codes(
         "all groups are explained",
-        "a group is violated, or there is what --fail-on names",
-        "none violated, but a group unknown or not judged, or a line not read",
+        "a group is violated, or --fail-on applies",
+        "no group is violated, but one is unknown or not judged, or a line could not be read",
     ),
 )
 @files_argument("files", "FILE...", folders=True)
@@ -62,8 +62,8 @@ _Log = TypeVar("_Log", RequestLog, ServerLog)
     type=click.Choice(["auto", *_KINDS]),
     default="auto",
     show_default=True,
-    help="Format of the files.  They may be compressed (gzip, xz, bz2, zip, zstd).  Say it where "
-    "nothing may have happened to a group: that is then no error.",
+    help="Format of the files, detected from their first lines by default.  They may be compressed "
+    "(gzip, xz, bz2, zip, zstd).  With a format, a log without lines about groups is no error.",
 )
 @click.option(
     "--fail-on",
@@ -71,11 +71,11 @@ _Log = TypeVar("_Log", RequestLog, ServerLog)
     multiple=True,
     default=(VIOLATIONS,),
     show_default=True,
-    help="Exit code 1 also where a client has a problem, or where static membership or another "
-    "setting would have avoided a rebalance.  May be repeated.",
+    help="Exit code 1 also if a client has a problem (problems), or if another setting would have "
+    "avoided a rebalance (avoidable).  May be repeated.",
 )
 @output_option(
-    "Write the figures to watch there; as OpenMetrics if the name ends with .om.",
+    "Write figures for Prometheus there; as OpenMetrics if the name ends with .om.",
     "--prometheus",
     "prometheus",
 )
@@ -92,15 +92,16 @@ def audit_command(
     as_json: bool,
     report: Path | None,
 ) -> int:
-    """Check request logs, server.log, or traces.
+    """Report from logs what consumers did, and whether the broker's answers were right.
 
-    Logs show what your consumers did: who fenced whom, why each rebalance began, what would have
-    avoided it.  A request log also shows whether the broker was right.  Each group gets one of
-    three results.  Explained: some run of the model gives every answer.  Violated: with the first
-    line that no run gives.  Unknown: with the reason.  A log need not start when the group did.
+    The report names processes that fenced each other, the cause of each rebalance, and the setting
+    that would have avoided it.  A request log also shows whether the broker was right.  Each group
+    gets one of three results.  Explained: the model can give every answer.  Violated: the report
+    has the first line that it can't give.  Unknown: the report has the reason.
 
-    Of a folder all logs in it are read.  Put each broker's files in a folder of their own, or name
-    them BROKER.log.  A trace is judged as a whole, by the revision that it names or by --revision.
+    FILE: request logs, server.log, traces, or folders of them.  One audit reads files of one kind.
+    Put the files of each broker into a folder, or name them BROKER.log.  A log may begin after the
+    group.  A trace is judged as a whole, by the revision that it names or by --revision.
     """
     try:
         named = _KINDS.get(form)

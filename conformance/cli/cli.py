@@ -145,7 +145,7 @@ _SECTIONS = {
         Stub(
             "advise",
             "advise:advise_command",
-            "Say which session timeout and strategy lose least.",
+            "Advise the settings that leave partitions without a consumer for the shortest time.",
         ),
     ),
     "Traces": (

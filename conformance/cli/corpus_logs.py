@@ -40,7 +40,7 @@ from fencepost.traces.logs.log_files import LogFileError
     epilog=exit_codes(
         "all groups are explained, or unjudged",
         "a group is violated",
-        "none violated, but one unknown, or a line about groups not understood",
+        "no group is violated, but one is unknown, or a line about groups could not be read",
     ),
 )
 @files_argument("logs", "LOGS...")
@@ -156,12 +156,12 @@ def watch_command(
     master: str | None,
     out: str,
 ) -> None:
-    """Audit logs as they grow, on Spark.
+    """Audit request logs while they grow, on Spark.
 
-    The logs are a folder of files, or a topic of Kafka. Each violation is a line of JSON, printed,
-    and kept in a file of its batch in the folder of --out, with the state. A killed run continues
-    there: no violation is lost or kept twice. Ends with Ctrl-C, or with
-    --once when there is nothing more to read.
+    The logs are a folder of files, or a topic of Kafka with one line in each record, keyed by
+    broker.  It prints each violation as a line of JSON, and keeps it in alerts/batch-N.jsonl in the
+    folder of --out, with its state.  After a crash, repeat the command: no violation is lost or
+    kept twice.  End it with Ctrl-C, or use --once.
     """
     if (folder is None) == (topic is None) or (topic is None) != (bootstrap is None):
         raise click.UsageError("give a folder of logs, or --topic NAME with --bootstrap HOST:PORT")

@@ -56,21 +56,29 @@ _JOBS = 2
 @click.option(
     "--strategy",
     type=click.Choice(["eager", "cooperative", "both"]),
-    help="How members rebalance: with the assignor range, or cooperative-sticky; or eagerly, "
-    "offering both.",
+    help="Assignors of the members: range; cooperative-sticky; or both, which rebalance eagerly.",
 )
-@click.option("--static/--dynamic", "static", default=None, help="With instance ids, or without.")
+@click.option(
+    "--static/--dynamic", "static", default=None, help="Members with instance ids, or without."
+)
 @restart_options
-@click.option("--processing-s", type=AMOUNT, metavar="S", help="Work on what one poll returned.")
+@click.option(
+    "--processing-s",
+    type=AMOUNT,
+    metavar="S",
+    help="Longest work on the records of one poll; a member joins a rebalance at its next poll.",
+)
 @resume_option
 @click.option("--session-timeout-ms", type=Whole(), metavar="MS", help="session.timeout.ms.")
 @click.option("--heartbeat-interval-ms", type=Whole(), metavar="MS", help="heartbeat.interval.ms.")
-@click.option("--at-a-time", type=Whole(), metavar="K", help="Processes restarted at a time.")
+@click.option(
+    "--at-a-time", type=Whole(), metavar="K", help="Processes that a bounce restarts at a time."
+)
 @click.option(
     "--revision",
     type=REVISION,
     metavar="R",
-    help="What the coordinator does, by name or as FILE.py:NAME.",
+    help="Revision of the coordinator, by name or as FILE.py:NAME.",
 )
 @click.option(
     "--target-size",
@@ -87,27 +95,27 @@ _JOBS = 2
     default=1,
     show_default=True,
     metavar="N",
-    help="Number of seeds to run; of several, percentiles are printed.",
+    help="Number of seeds; of several, print the median and the 95th percentile.",
 )
 @click.option(
     "--compare",
     metavar="FORMS",
-    help="Run several forms side by side, such as eager,static+cooperative,static+kip-345; a "
-    "revision may be FILE.py:NAME.",
+    help="Compare several forms, such as eager,static+cooperative,static+kip-345; a revision may "
+    "be FILE.py:NAME.",
 )
 @click.option(
     "--vary",
     multiple=True,
     metavar="NAME=V[,V...]",
-    help="Run with each of these values of a field of the scenario, of its settings or of its "
-    "steps, such as restart_s=5,20 (may be repeated: each combination).",
+    help="Run each of these values of a field of the scenario, its settings or its steps, such as "
+    "restart_s=5,20 (may be repeated: all combinations).",
 )
 @click.option(
     "--set",
     "changes",
     multiple=True,
     metavar="NAME=V",
-    help="A bounce starts processes with this setting, such as membership=static (may be "
+    help="Setting of the processes that a bounce starts, such as membership=static (may be "
     "repeated): a migration.",
 )
 @click.option(
@@ -115,13 +123,13 @@ _JOBS = 2
     type=JOB_COUNT,
     default=_JOBS,
     show_default=True,
-    help="Processes, where there are several runs.",
+    help="Processes of this machine that share several runs.",
 )
 @engine_option
 @master_option
 @json_option
 @report_option(
-    "Write simulation.json, runs.csv, and index.html with the timeline of each partition there."
+    "Write simulation.json, runs.csv, and index.html with the time line of each partition there."
 )
 def simulate_command(
     *,
@@ -150,12 +158,13 @@ def simulate_command(
     as_json: bool,
     report: Path | None,
 ) -> int:
-    """Compute what a deployment costs a group.
+    """Compute the cost of a deployment for a consumer group.
 
-    The group is the reference client, many times, and the model of the coordinator, on a virtual
-    clock: rebalances with their causes, partitions that move, and how long each is not consumed.
+    It runs many reference clients against the model of the coordinator, on a virtual clock, and
+    reports rebalances with their causes, partitions that move, and the time without a consumer.
 
-    SCENARIO is a name, or a file that ends in .toml; without one, the names are listed.
+    SCENARIO is a name, or a TOML file; examples/deployments/every-field.toml shows all fields.
+    Without one, the names are listed.
     """
     if scenario is None:
         for name in scenario_names():

@@ -51,16 +51,26 @@ _SUCH = {
     "--config": "group.initial.rebalance.delay.ms=3000",
 }
 _OPTIONS = (
-    click.option("--group", "groups", multiple=True, help="Only this group (may be repeated)."),
     click.option(
-        "--revision", default=DEFAULT_REVISION, show_default=True, help="The revision that judges."
+        "--group",
+        "groups",
+        multiple=True,
+        help="Only this group (may be repeated).  Without it fencepost leaves its own groups out, "
+        "fencepost-….",
+    ),
+    click.option(
+        "--revision",
+        default=DEFAULT_REVISION,
+        show_default=True,
+        help="The revision of the protocol that judges.",
     ),
     click.option(
         "--gaps",
         type=click.Choice([g.value for g in Gaps]),
         default=Gaps.DEFAULT.value,
         show_default=True,
-        help="Requests that may be missing: none; joins and syncs without an answer; any.",
+        help="Requests that may be missing from the log: none; default: joins and syncs that were "
+        "never answered, which leave no line; any: any join or leave.",
     ),
     click.option(
         "--lag",
@@ -68,36 +78,40 @@ _OPTIONS = (
         type=Whole(1),
         default=500,
         show_default=True,
-        help="How late a broker may handle a request or a timer, or date a line, in ms.",
+        help="Longest delay of a broker that takes a request, fires a timer or writes a line, in "
+        "ms.  After more than 3 s without a line it may have stood still.",
     ),
     click.option(
         "--config",
         "config",
         multiple=True,
         metavar="KEY=MS",
-        help="A setting of the broker, by Kafka's name (may be repeated).",
+        help="A setting of the broker, by Kafka's name (may be repeated), such as "
+        "group.initial.rebalance.delay.ms=3000: then the first rebalance of an empty group is "
+        "judged.",
     ),
     click.option(
         "--skew",
         multiple=True,
         metavar="BROKER=MS",
-        help="How far a broker's clock is ahead (may be repeated).",
+        help="The broker's clock is this far ahead (may be repeated), such as broker-2=150.",
     ),
     click.option(
         "--date-pattern",
         default=DEFAULT_PATTERN,
         show_default=True,
-        help="The date pattern of the log, as of log4j or strptime.",
+        help="Pattern of the log's dates, as in log4j or strptime.  server.log may have any usual "
+        "form; give it for dates without a year or with an ambiguous day.",
     ),
     click.option(
-        "--timezone", default="UTC", show_default=True, help="The time zone of the log's dates."
+        "--timezone", default="UTC", show_default=True, help="Time zone of dates without one."
     ),
     click.option(
         "--line-limit",
         type=Whole(1),
         default=LINE_LIMIT,
         show_default=True,
-        help="Pass over lines of more bytes.",
+        help="Skip longer lines, in bytes.",
     ),
 )
 
@@ -154,7 +168,7 @@ def parts_option(default: int) -> Callable[[Any], Any]:
         type=Whole(1, 10_000),
         default=default,
         show_default=True,
-        help="Number of tasks to divide the groups into.",
+        help="Number of tasks into which the groups are divided.",
     )
 
 
@@ -174,7 +188,7 @@ engine_option = click.option(
     type=click.Choice(["local", "spark"]),
     default="local",
     show_default=True,
-    help="This machine, or Spark.",
+    help="This machine, or Spark (extra `spark`, Java 17).",
 )
 master_option = click.option(
     "--master",
@@ -338,13 +352,15 @@ def restart_options(command: _F) -> _F:
         "--restart-p95-s",
         type=AMOUNT,
         metavar="S",
-        help="One restart in twenty takes longer; --restart-s is then the median.",
+        help="Time that one restart in twenty exceeds; --restart-s is then the median of a "
+        "log-normal distribution.",
     )
     first = click.option(
         "--restart-s",
         callback=_seconds,
         metavar="S[,S...]",
-        help="How long a restart takes; of several, each is equally likely.",
+        help="Time of a restart, from the end of a process until its successor polls; of several, "
+        "each is equally likely.",
     )
     return first(last(command))
 
@@ -353,7 +369,8 @@ resume_option = click.option(
     "--resume-s",
     type=AMOUNT,
     metavar="S",
-    help=f"Time until a member reads a partition after its assignment.  [default: {RESUME_S:g}]",
+    help="Time from the assignment of a partition until its member reads it; by default the median "
+    f"of real rollouts.  [default: {RESUME_S:g}]",
 )
 
 
@@ -414,5 +431,5 @@ partitions_option = click.option(
     "--partitions",
     callback=_counts,
     metavar="P[,P...]",
-    help="Number of partitions, of one topic or of each of several.",
+    help="Number of partitions of one topic, or of each of several, such as 48,12.",
 )
