@@ -160,10 +160,10 @@ def conflict_of(known: KnownGroup, shortest_s: float) -> str:
     """Describe the conflict in a sentence; `shortest_s`: the shortest session that is safe."""
     if known.gap_s is None or known.shortest_s > SESSIONS_S[1]:
         return (
-            f"processes that are silent for {known.pause_s:g} s and alive look dead with "
-            f"every session timeout that brokers allow, {shortest_s:g} s at most"
+            f"no session timeout that brokers allow (at most {shortest_s:g} s) distinguishes live "
+            f"processes that are silent for {known.pause_s:g} s from dead ones"
         )
-    why = f"a session shorter than {BEATS} heartbeats would end by two that are lost"
+    why = f"a session shorter than {BEATS} heartbeats ends when two of them are lost"
     if known.shortest_s == SESSIONS_S[0]:
         why = "brokers allow no shorter one by default"
     if known.shortest_s == known.pause_s + known.heartbeat_s:
@@ -171,8 +171,8 @@ def conflict_of(known: KnownGroup, shortest_s: float) -> str:
     outs = list(_ways_out(known, known.gap_s))
     remedy = f": give {', or '.join(outs)}" if outs else ""
     return (
-        f"no session timeout keeps a gap of {known.gap_s:g} s: since {why}, the shortest that is "
-        f"safe is {shortest_s:g} s, with which a death is noticed after up to "
+        f"no session timeout keeps a gap of {known.gap_s:g} s. The shortest safe one is "
+        f"{shortest_s:g} s, since {why}. With it the group notices a death after up to "
         f"{longest_death_s(known, shortest_s):.1f} s{remedy}"
     )
 

@@ -115,7 +115,7 @@ def settings(advice: Advice) -> list[str]:
 def head_words(advice: Advice, log: LogFacts | None) -> Iterator[str]:
     """Write the sentences to read before anything is set: what a log shows goes first."""
     if log is not None and log.problems:
-        yield "First fix the problems that fencepost audit reports for this group:"
+        yield "First solve the problems that fencepost audit reports for this group:"
         yield from problem_words(log)
     if advice.conflict:
         yield f"{advice.conflict[0].upper()}{advice.conflict[1:]}."
@@ -125,13 +125,13 @@ def head_words(advice: Advice, log: LogFacts | None) -> Iterator[str]:
         return
     if why_not := _why_not(advice, today.session_s):
         yield (
-            f"It loses more than what is compared with, {setting_words(today)}, since "
-            f"{today.session_s:g} s are {why_not}."
+            f"It loses more than {setting_words(today)}, which is not advised: {today.session_s:g} "
+            f"s are {why_not}."
         )
     elif advice.known.only:
         yield (
-            f"It doesn't pay: of what may be advised it loses least, and more than what is "
-            f"compared with, {setting_words(today)}."
+            f"It loses more than {setting_words(today)}, but least of the settings that --only "
+            "allows."
         )
 
 
@@ -150,17 +150,17 @@ def _choice(advice: Advice, log: LogFacts | None) -> Iterator[str]:
     price = f"{_sum(best.lost_s)} a week ({setting_words(best)})"
     instead = f"{_sum(other.lost_s)} with {against} ones ({setting_words(other)})"
     rates = f"{best.week.rebalances:,.1f} and {other.week.rebalances:,.1f}"
-    yield f"{'Stay with' if stays else 'Choose'} {word} members: {price}, against {instead}."
+    yield f"{'Keep' if stays else 'Choose'} {word} members: {price}, against {instead}."
     if not best.is_static and other.week.rebalances < best.week.rebalances:
         yield (
-            f"Choose static ones only if rebalances hurt more than partitions that wait: {rates} "
-            "rebalances a week."
+            "Choose static members only if rebalances cost you more than waiting partitions: "
+            f"{rates} rebalances a week."
         )
     cheapest = advice.best_of(is_static=True)
     is_shorter = cheapest is not None and cheapest.session_s < other.session_s
     if other.is_static and cheapest is not None and is_shorter and cheapest.lost_s < other.lost_s:
         yield (
-            f"With static ones and a shorter session it is less ({_sum(cheapest.lost_s)} with "
+            f"Static members with a shorter session lose less ({_sum(cheapest.lost_s)} with "
             f"{setting_words(cheapest)}), but then sessions end before restarts do, and static "
             "membership saves fewer rebalances, or none."
         )
@@ -209,7 +209,7 @@ def advice_words(
     if len(both_settings(advice)) == 1:
         as_good = ""
         if known.forms != (best.form,):
-            as_good = "; nothing loses less by more than a tenth, which is too close to call"
+            as_good = "; no other setting loses less by more than a tenth"
         yield (
             f"{_leave(inputs)}: {best.form}, session.timeout.ms={best.session_s * 1000:.0f}"
             f"{as_good}."
@@ -224,7 +224,7 @@ def advice_words(
     if known.members > known.partitions:
         idle = known.members - known.partitions
         yield (
-            f"{plural(idle, 'member')} of {known.members} will have nothing to do: there "
+            f"{plural(idle, 'member')} of {known.members} will have no partition: there "
             f"{'is' if known.partitions == 1 else 'are'} {plural(known.partitions, 'partition')}."
         )
     for turn in advice.turns:
@@ -236,14 +236,14 @@ def _sum_words(advice: Advice, inputs: Sequence[str]) -> Iterator[str]:
     best, today, partitions = advice.advised, advice.today, advice.known.partitions
     then, now = _sum(best.lost_s), _sum(today.lost_s)
     also = " or with one that warms up" if advice.known.warmup_s else ""
-    unit = f"One partition without a consumer{also} for one second is one"
+    unit = f"A partition-second is one partition without a consumer{also} for one second"
     if then == now:
-        yield f"In a week {then} are lost. {unit}."
+        yield f"In a week it loses {then}. {unit}."
     else:
         yield (
-            f"In a week {then} are lost instead of {now} {today_words(advice, inputs)}, "
-            f"{_rebalances(best, today)}. {unit}; that is {best.lost_s / partitions:,.1f} s for "
-            f"each partition, not {today.lost_s / partitions:,.1f} s."
+            f"In a week it loses {then} instead of {now} {today_words(advice, inputs)}, "
+            f"{_rebalances(best, today)}. {unit}: {best.lost_s / partitions:,.1f} s for each "
+            f"partition, instead of {today.lost_s / partitions:,.1f} s."
         )
     if TODAY & set(inputs):
         part = outlives(today.known, today.session_s)
@@ -268,7 +268,7 @@ def today_words(advice: Advice, inputs: Sequence[str]) -> str:
 
 
 def _leave(inputs: Sequence[str]) -> str:
-    return "Leave it as it is" if TODAY & set(inputs) else "Kafka's defaults are right"
+    return "Keep today's settings" if TODAY & set(inputs) else "Keep Kafka's defaults"
 
 
 def _point_of(advice: Advice, setting: SettingCost) -> CurvePoint:
@@ -300,8 +300,8 @@ def _static_words(advice: Advice, restarts: int | None) -> Iterator[str]:
     point = _point_of(advice, static)
     if best.is_static:
         yield (
-            f"A restart that doesn't outlive the session causes no rebalance, "
-            f"{_percent(known, 1 - point.outlives, restarts)}. Its partitions wait for the process."
+            f"A restart that ends before the session causes no rebalance: "
+            f"{_percent(known, 1 - point.outlives, restarts)}. Its partitions wait for it."
         )
     lost, now = _sum(static.lost_s), _sum(best.lost_s)
     if enough is not None and point.outlives > FEW:
@@ -324,7 +324,7 @@ def _static_words(advice: Advice, restarts: int | None) -> Iterator[str]:
     elif best.week.rebalances - static.week.rebalances >= 0.1:
         yield (
             f"Static members would save rebalances ({static.week.rebalances:,.1f} instead of "
-            f"{best.week.rebalances:,.1f} in a week), but what a process had waits for its "
+            f"{best.week.rebalances:,.1f} in a week), but the partitions of a process wait for its "
             f"restart: {setting_words(static)} would lose {lost} instead of {now}."
         )
     else:
@@ -345,7 +345,7 @@ def _beat_words(advice: Advice) -> Iterator[str]:
         yield (
             f"heartbeat.interval.ms={short_ms:.0f} would lose {_sum(other.lost_s)} instead of "
             f"{_sum(best.lost_s)} ({setting_words(other)}), for {rates[1]} heartbeats a second at "
-            f"the coordinator instead of {rates[0]}; --heartbeat-interval-ms keeps what it says."
+            f"the coordinator instead of {rates[0]}; --heartbeat-interval-ms keeps its value."
         )
         return
     slow = f"the best would lose {_sum(other.lost_s)} ({setting_words(other)})"
@@ -353,10 +353,11 @@ def _beat_words(advice: Advice) -> Iterator[str]:
     if gap_s is not None and longest_death_s(other.known, other.session_s) > gap_s + 1e-9:
         slow = f"no session that is safe keeps a gap of {gap_s:g} s"
     yield (
-        f"With heartbeat.interval.ms={short_ms:.0f} all hear sooner of a rebalance; with "
-        f"{1000 * other.heartbeat_s:.0f} {slow}. Its price: the coordinator gets {rates[0]} "
-        f"heartbeats a second of this group instead of {rates[1]}. Less than {short_ms:.0f} isn't "
-        "advised: it was never tried on a real Kafka. --heartbeat-interval-ms keeps another one."
+        f"With heartbeat.interval.ms={short_ms:.0f} all members notice a rebalance earlier; with "
+        f"{1000 * other.heartbeat_s:.0f} {slow}. The price: the coordinator gets {rates[0]} "
+        f"heartbeats a second from this group instead of {rates[1]}. A shorter interval is not "
+        "advised, since it was not tried on a real Kafka. --heartbeat-interval-ms keeps another "
+        "one."
     )
 
 
@@ -373,12 +374,12 @@ def _close_words(advice: Advice) -> Iterator[str]:
         return
     why = "loses least of them"
     if best.is_set_as(advice.today):
-        why = "is today's setting"
+        why = "is today's"
     elif any(row.lost_s < best.lost_s for row in advice.as_good):
         why = "needs no other assignor"
     yield (
-        f"Too close to call: {'; '.join(rows)}. The arithmetic is exact to a tenth, and the "
-        f"advice {why}."
+        f"Equally good: {'; '.join(rows)}. The arithmetic is accurate to a tenth, and the advised "
+        f"setting {why}."
     )
 
 
@@ -391,7 +392,7 @@ def _turn_words(known: KnownGroup, turn: Turn, inputs: Sequence[str]) -> str:
     origin = "given" if turn.name in inputs else "assumed"
     return (
         f"With {FACTS[turn.name].option} {value:g} or {'more' if turn.is_upwards else 'less'} "
-        f"({origin}: {now:g}) {turn.form} would be advised, not {turn.instead_of}."
+        f"({origin}: {now:g}) {turn.form} would be advised instead of {turn.instead_of}."
     )
 
 
@@ -400,15 +401,14 @@ def _wait_words(advice: Advice) -> Iterator[str]:
     known, best, today = advice.known, advice.advised, advice.today
     point = _point_of(advice, best)
     crash_s = longest_crash_s(known, best.form, best.session_s)
-    every = ", and so do all others of the group" if best.form.strategy == "eager" else ""
-    crashed = "" if best.is_static else f", even if it is back before{every}"
+    every = ", and so do the partitions of all others" if best.form.strategy == "eager" else ""
+    crashed = "" if best.is_static else f", even if it is back earlier{every}"
     yield (
-        f"A partition is without a consumer, after a host died for good, for "
-        f"{point.detection_s:.1f} s on average and {point.longest_detection_s:.1f} s at most; "
-        f"when its process is stopped and started again, for "
-        f"{longest_restart_s(known, best.form, best.session_s):.1f} s at most; and when it "
-        f"crashes, for {crash_s:.1f} s at most{crashed}. A rebalance that begins during another "
-        "one adds to that."
+        f"A partition waits for a consumer for {point.detection_s:.1f} s on average and "
+        f"{point.longest_detection_s:.1f} s at most when its host dies for good, for "
+        f"{longest_restart_s(known, best.form, best.session_s):.1f} s at most when its process "
+        f"restarts, and for {crash_s:.1f} s at most when its process crashes{crashed}. A rebalance "
+        "during another one adds to that."
     )
     then, now = (
         _length(rollout_s(each.known, each.form, each.session_s)) for each in (best, today)
@@ -417,7 +417,7 @@ def _wait_words(advice: Advice) -> Iterator[str]:
     below = [point for point in advice.curve if point.session_s < best.session_s]
     if below and "silence" in below[-1].why_not and known.pause_s + known.heartbeat_s > 15:
         yield (
-            f"No shorter session is advised since a live process may be silent for "
+            f"No shorter session is advised, since a live process may be silent for "
             f"{known.pause_s:g} s (--longest-pause-s)."
         )
 
@@ -458,16 +458,16 @@ def log_words(advice: Advice, log: LogFacts) -> Iterator[str]:
         )
     if log.shared:
         yield (
-            f"Several processes take {', '.join(log.shared)} from each other, as fencepost "
-            "audit reports: fix that first, it may look like restarts."
+            f"Several processes take {', '.join(log.shared)} from each other, as fencepost audit "
+            "reports. Solve this first: it may look like restarts."
         )
     if log.library is not None and log.library.name != JAVA.name:
         yield from _library_words(log.library)
     count = len(log.restarts_s) + len(log.free_s)
     if count and (log.lasted_s < A_DAY_S or count < FEW_RESTARTS):
         yield (
-            "That is little to go by: how long restarts take at worst it doesn't show. Give "
-            "--restart-s and --restart-p95-s, or logs of a week."
+            "This is too little to know the longest restarts. Give --restart-s and "
+            "--restart-p95-s, or logs of a week."
         )
     yield from _setting_words(advice, log)
     yield from _free_words(log)
@@ -475,15 +475,15 @@ def log_words(advice: Advice, log: LogFacts) -> Iterator[str]:
     avoided = log.avoided(best.form, best.session_s)
     stopped_s = avoided_s(avoided) if avoided else None
     took = "" if stopped_s is None else f", which took {_short(stopped_s)}"
-    yield f"The advised settings would have avoided {len(avoided)} of the {rebalances}{took}."
+    yield f"The advised setting would have avoided {len(avoided)} of the {rebalances}{took}."
     yield from _unlike_restarts(log)
     if log.left_out:
-        yield "The log has more rows than an audit keeps; only those are counted."
+        yield "The log has more rows than an audit keeps; the rest are not counted."
 
 
 def _library_words(library: ClientLibrary) -> Iterator[str]:
     """Name the client library, and tell why its strategy is kept."""
-    yield f"Its clients are of {library.name}, as their client ids or assignors show."
+    yield f"Its clients use {library.name}, as their client ids or assignors show."
     if not library.has_static:
         yield without_static(library)
     if library.keeps:
@@ -500,9 +500,9 @@ def _free_words(log: LogFacts) -> Iterator[str]:
         )
     if hidden := log.free - len(log.free_s):
         yield (
-            f"{plural(hidden, 'restart')} of static members caused no rebalance: how long "
-            f"{'it' if hidden == 1 else 'they'} took the log doesn't show, but less than the "
-            f"session timeout{session}. Say it with --restart-s."
+            f"{plural(hidden, 'restart')} of static members caused no rebalance. The log doesn't "
+            f"show {'its' if hidden == 1 else 'their'} length, which is less than the session "
+            f"timeout{session}. Give it with --restart-s."
         )
 
 
@@ -516,22 +516,22 @@ def audit_words(advice: Advice, log: LogFacts | None) -> Iterator[str]:
         yield AIMS
         yield (
             f"Here static membership would have avoided {log.saved} of {rebalances} rebalances"
-            f"{_cost_of_audit(advice, needed_ms)}; the advised settings avoid {avoided}, and lose "
+            f"{_cost_of_audit(advice, needed_ms)}; the advised setting avoids {avoided}, and loses "
             f"{_sum(best.lost_s)}."
         )
     elif avoided < log.saved:
         yield (
-            f"fencepost audit says that static membership would have avoided {log.saved} of "
-            f"{rebalances} rebalances; with a session of {best.session_s:g} s it is sure of "
-            f"{avoided}: the log doesn't show how long the others were silent, or a session that "
-            "few restarts outlive loses more."
+            f"By fencepost audit static membership would have avoided {log.saved} of "
+            f"{rebalances} rebalances. A session of {best.session_s:g} s surely avoids {avoided}: "
+            "the log doesn't show how long the other members were silent, or a session that few "
+            "restarts outlive loses more."
         )
     elif needed_ms is not None and needed_ms != best.session_s * 1000:
         why_not = _why_not(advice, needed_ms / 1000)
-        why = f"{needed_ms / 1000:g} s are {why_not}" if why_not else "less is lost in a week"
+        why = f"{needed_ms / 1000:g} s are {why_not}" if why_not else "it loses less in a week"
         yield (
             f"fencepost audit names session.timeout.ms={needed_ms}, enough for the absences in "
-            f"this log; {best.session_s * 1000:.0f} is advised since {why}."
+            f"this log. {best.session_s * 1000:.0f} is advised because {why}."
         )
 
 
@@ -558,7 +558,7 @@ def _unlike_restarts(log: LogFacts) -> Iterator[str]:
     """Explain rebalances that are no restarts."""
     if log.not_polled:
         yield (
-            f"{log.not_polled} of the rebalances are of live processes that did not call poll(): "
+            f"Live processes that did not call poll() caused {log.not_polled} of the rebalances: "
             "no session timeout avoids them."
         )
     yield from expired_words(log)
@@ -575,19 +575,19 @@ def _setting_words(advice: Advice, log: LogFacts) -> Iterator[str]:
     if log.session_s is not None:
         if log.session_s != advice.request.session_s:
             yield (
-                f"session.timeout.ms is {1000 * log.session_s:.0f} in the log; what "
-                "--session-timeout-ms says is compared with."
+                f"session.timeout.ms is {1000 * log.session_s:.0f} in the log, but the comparison "
+                "uses --session-timeout-ms."
             )
         elif log.session_s < SESSIONS_S[0]:
             yield (
-                f"session.timeout.ms is {1000 * log.session_s:.0f} there, which these brokers "
-                f"allow: by default they allow nothing below {1000 * SESSIONS_S[0]:.0f} "
-                "(group.min.session.timeout.ms), and nothing below is advised or simulated."
+                f"session.timeout.ms is {1000 * log.session_s:.0f} there. By default brokers allow "
+                f"{1000 * SESSIONS_S[0]:.0f} or more (group.min.session.timeout.ms), and fencepost "
+                "neither advises nor simulates less."
             )
     if "pause_s" not in log.facts:
         yield (
-            "No process was silent for nearly a session in the log and lived: how long one may be "
-            "silent it doesn't show (--longest-pause-s)."
+            "The log shows no live process with a long silence, so the longest silence is assumed "
+            "(--longest-pause-s)."
         )
 
 
@@ -699,9 +699,9 @@ def print_advice(
             say(line)
     say("")
     say(
-        "The curve: the part of restarts that outlive a session, which begins up to a heartbeat "
-        "interval before the restart does; after how long a dead host's partitions are read again, "
-        "on average and at most; and what a week loses with the better strategy."
+        "The curve: the part of restarts that outlive a session (it begins up to a heartbeat "
+        "interval before the restart); the time until a dead host's partitions are read again, on "
+        "average and at most; and the loss of a week with the better strategy."
     )
     console.print(_curve(advice, inputs))
     say("")
@@ -710,9 +710,9 @@ def print_advice(
         say(f"  {line}")
     say("")
     say(
-        "These lines simulate one event of each kind, as advised and otherwise. The figures are "
-        "expected means: a simulation may differ by a tenth, and by half a heartbeat "
-        "interval of one member's partitions for each restart. Of a group of many members each "
+        "These commands simulate one event of each kind, with the advised and the other setting. "
+        "The figures are expected means: the mean of the seeds may differ by a tenth, plus half a "
+        "heartbeat interval of one member's partitions for each restart. In a large group each "
         "takes minutes:"
     )
     for setting in both_settings(advice):

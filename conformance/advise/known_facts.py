@@ -224,7 +224,7 @@ FACTS = {
     "at_a_time": Fact("--at-a-time", "a deployment restarts {} process at a time"),
     "gap_s": Fact("--tolerated-gap-s"),
     "pause_s": Fact("--longest-pause-s", "a live process is never silent for longer than {:g} s"),
-    "processing_s": Fact("--processing-s", "work on what one poll returned takes up to {:g} s"),
+    "processing_s": Fact("--processing-s", "work on the records of one poll takes up to {:g} s"),
     "resume_s": Fact(
         "--resume-s",
         "a member reads a partition {:g} s after it was assigned, as in real bounces",
@@ -240,13 +240,13 @@ FACTS = {
         "--deaths-per-week", "a host that dies and doesn't come back, {:g} times in a week"
     ),
     "heartbeat_s": Fact(
-        "--heartbeat-interval-ms", "to compare with, a heartbeat interval of {:g} s"
+        "--heartbeat-interval-ms", "for comparison, a heartbeat interval of {:g} s"
     ),
-    "session_s": Fact("--session-timeout-ms", "to compare with, a session timeout of {:g} s"),
-    "is_static": Fact("--static, --dynamic", "to compare with, {} members"),
+    "session_s": Fact("--session-timeout-ms", "for comparison, a session timeout of {:g} s"),
+    "is_static": Fact("--static, --dynamic", "for comparison, {} members"),
     "strategy": Fact(
         "--strategy",
-        "to compare with, members that offer both assignors and rebalance eagerly, as Java's do by "
+        "for comparison, members that offer both assignors and rebalance eagerly, as Java's do by "
         "default since 3.0",
     ),
     "only": Fact("--only"),
@@ -314,7 +314,7 @@ def assumptions(known: KnownGroup, inputs: Sequence[str]) -> list[str]:
         value = getattr(known, name)
         if name == "strategy" and known.library:
             own = known.client_library.name
-            sentences.append(f"to compare with, {value} members, where {own} is not set otherwise")
+            sentences.append(f"for comparison, {value} members, where {own} is not set otherwise")
             continue
         if name == "is_static":
             value = "static" if value else "dynamic"

@@ -110,7 +110,7 @@ def read_reports(files: Sequence[Path], group: str | None) -> Report:
     """
     if documents := [file for file in files if file.suffix == ".json"]:
         if len(files) > 1:
-            raise AdviceError(f"{documents[0]}: give the JSON of one audit alone")
+            raise AdviceError(f"{documents[0]}: give the JSON of one audit, and no other file")
         return _read_json(documents[0])
     log_options = LogOptions()
     only = frozenset({group} if group else ())
@@ -127,7 +127,7 @@ def read_reports(files: Sequence[Path], group: str | None) -> Report:
     except LogFileError as error:
         raise AdviceError(str(error)) from None
     raise AdviceError(
-        f"{files[0]} is {kind.value}: give a request log, server.log, or what audit --json printed"
+        f"{files[0]} is {kind.value}: give a request log, server.log, or the output of audit --json"
     )
 
 
@@ -137,7 +137,7 @@ def _read_json(path: Path) -> Report:
     except DocumentError as error:
         raise AdviceError(str(error)) from None
     if not isinstance(document, dict) or document.get("format") not in _FORMATS:
-        raise AdviceError(f"{path} is not the JSON of an audit: give what audit --json printed")
+        raise AdviceError(f"{path} is not the JSON of an audit: give the output of audit --json")
     report: Report = document["operator"]
     unread = sum(each["lines"] for each in document.get("unread", ()))
     return {**report, "unread_lines": unread}
@@ -242,9 +242,9 @@ def _refuse_connect(report: Report, at_end: Report | None) -> None:
     away = [(row["back_ms"] - row["at_ms"]) / 1000 for row in _of_group(report, "restarts", group)]
     longest = f", here up to {max(away):.1f} s" if away else ""
     raise AdviceError(
-        f"{group} is a group of Connect workers, which can't be static members: set "
-        "scheduled.rebalance.max.delay.ms (300000 by default) longer than a worker is away"
-        f"{longest}; advise is for consumers"
+        f"{group} is a group of Connect workers, which can't be static members, and advise is for "
+        "consumers. Set scheduled.rebalance.max.delay.ms (300000 by default) longer than a worker "
+        f"is away{longest}"
     )
 
 
@@ -282,19 +282,19 @@ def _instead_of_restarts(log: LogFacts) -> Iterator[str]:
     if log.shared:
         yield (
             f"several processes of group {log.group} take {', '.join(log.shared)} from each other "
-            "(fencepost audit names them), so the log shows no restart: give each process its own "
-            "group.instance.id first, or say with --restart-s how long a restart takes."
+            "(fencepost audit names them), so the log shows no restart. First give each process "
+            "its own group.instance.id, or give the time of a restart with --restart-s."
         )
         return
     yield (
-        f"the log shows no restart of group {log.group} with its length, on which the session "
-        "timeout depends."
+        f"the log shows no restart of group {log.group} with its length, and the session timeout "
+        "depends on that."
     )
     yield from problem_words(log)
     yield from expired_words(log)
     if log.library is not None and not log.library.has_static:
         yield without_static(log.library)
-    yield "Say with --restart-s how long a restart takes, if you want advice on the session."
+    yield "For advice on the session, give the time of a restart with --restart-s."
 
 
 def problem_words(log: LogFacts) -> Iterator[str]:
@@ -309,7 +309,7 @@ def expired_words(log: LogFacts) -> Iterator[str]:
     """Yield what members that expired need, and what the log doesn't show of them."""
     if log.lost:
         yield (
-            "Its last member expired, and none came until the log ends: start the process again."
+            "Its last member expired, and none joined before the log ends: start the process again."
         )
     waited = [row for row in log.rebalances if row.get("expired_ms") == 0]
     if waited:
@@ -319,16 +319,16 @@ def expired_words(log: LogFacts) -> Iterator[str]:
         )
     if not log.expired or log.back_s is None:
         return
-    session = "their silence, which is today's session timeout at least,"
+    session = "their silence (at least today's session timeout)"
     enough = ""
     if log.session_s is not None:
         session = f"today's {1000 * log.session_s:.0f}"
         enough = f", so above {1000 * (log.session_s + log.back_s):.0f}"
     yield (
-        f"{plural(log.expired, 'member')} expired, and came back up to {log.back_s:.1f} s later. A "
-        "session timeout that keeps the place of a static member, or of a process that lived, is "
-        f"longer than {session} and these {1000 * log.back_s:.0f} ms together{enough}. The log "
-        "doesn't show if their processes lived: if they did, check why they were silent."
+        f"{plural(log.expired, 'member')} expired, and came back up to {log.back_s:.1f} s later. "
+        "To keep the place of a static member, or of a live process, the session timeout must be "
+        f"longer than {session} plus these {1000 * log.back_s:.0f} ms{enough}. The log doesn't "
+        "show whether their processes were alive. If they were, find out why they were silent."
     )
 
 

@@ -164,8 +164,8 @@ def advise_command(
     audited = read_reports(logs, group) if logs else {}
     if unread := audited.get("unread_lines"):
         click.echo(
-            f"Warning: {plural(unread, 'line')} about groups not understood, so the log may show "
-            "more than this; fencepost audit shows an example.",
+            f"Warning: {plural(unread, 'line')} about groups could not be read, so the log may "
+            "show more than this; fencepost audit shows an example.",
             err=True,
         )
     log = log_facts(audited, group) if logs else None

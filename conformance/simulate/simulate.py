@@ -325,7 +325,7 @@ def _form(deployment: RunningDeployment) -> int:
         why = "it is not balanced within an hour"
         if deployment.failures:
             failure = deployment.failures[0]
-            why = f"{failure.member} gets {failure.code} ({failure.where})"
+            why = f"{failure.member} got {failure.code} ({failure.where})"
         raise ScenarioError(f"the group does not form: {why}; change the scenario's settings")
     beat_s = (deployment.scenario.settings.heartbeat_interval_ms or BEAT_MS) / 1000
     sim.run_for(draw_ms(Spread(least=0, most=beat_s), f"{deployment.seed}/begin"))

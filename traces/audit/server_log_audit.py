@@ -50,9 +50,9 @@ def not_covered(report: OperatorReport) -> tuple[str, ...]:
         (True, "whether the broker's answers are right"),
         (alive, "whether the process of a dynamic member was alive when it expired"),
         (is_guess, "which process came back, where several have one client id"),
-        (not has_host, "on which hosts processes run"),
-        (True, "how near members came to their session timeouts"),
-        (is_again, "which field changed when a member joined again"),
+        (not has_host, "the hosts of processes"),
+        (True, "how close members came to their session timeouts"),
+        (is_again, "what a member changed when it joined again"),
     )
     return tuple(text for is_unknown, text in subjects if is_unknown)
 
@@ -188,8 +188,7 @@ class ServerLogRun:
 def unread_heading(lines: Sequence[UnreadLines]) -> str:
     """Return the sentence about lines that were not understood; "" if all were."""
     count = sum(each.lines for each in lines)
-    be = "was" if count == 1 else "were"
-    return f"{times(count, 'line')} about groups {be} not understood" if count else ""
+    return f"{times(count, 'line')} about groups could not be read" if count else ""
 
 
 def unread_words(lines: Sequence[UnreadLines]) -> Iterator[str]:
@@ -204,8 +203,8 @@ def remedy_of_unread(lines: UnreadLines) -> str:
     """Return the sentence that says what to do about lines that were not understood."""
     if lines.reason == UNREAD:
         return (
-            "Give whole lines where they are cut off; else report one with the version of your "
-            "Kafka, so that it is read."
+            "If lines are cut off, give whole lines. Otherwise please report one, with the version "
+            "of your Kafka, so that fencepost can read it."
         )
     why = why_unread(lines.example)
     return f"{why[0].upper()}{why[1:]}."
@@ -346,8 +345,8 @@ def refuse_times(before_ms: int, before: str, at_ms: int, place: str) -> None:
     if at_ms < before_ms - _BACK_MS:
         back = f"{(before_ms - at_ms) / 1000:,.0f} s"
         raise LogFileError(
-            f"{place} is dated {back} before {before}, so nothing after it can be judged: if the "
-            "file holds two logs, cut it there; if summer time ended, give --timezone"
+            f"{place} is dated {back} before {before}, so nothing after it can be judged. If the "
+            "file holds two logs, cut it there. If daylight saving time ended, give --timezone"
         )
 
 

@@ -183,6 +183,6 @@ def library_of(client_id: str, protocols: str = "") -> ClientLibrary | None:
 def without_static(library: ClientLibrary) -> str:
     """Return the sentence that a library has no static members."""
     return (
-        f"{library.name} has no static members (it has no setting like group.instance.id): static "
-        "membership would take another client library."
+        f"{library.name} has no static members (no setting like group.instance.id): static "
+        "membership would need another client library."
     )

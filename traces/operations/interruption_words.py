@@ -136,7 +136,7 @@ def removed_offsets(report: OperatorReport) -> Iterator[str]:
 
 
 def coordinator_text(report: OperatorReport) -> Iterator[str]:
-    """Yield clauses about coordinators that were away, and members that did not go on then."""
+    """Yield clauses about coordinators that were away, and members that did not continue."""
     rows = report.failovers.rows
     away = [row for row in rows if (row.away_ms or 0) >= _BRIEF_MS]
     if away:
@@ -156,16 +156,16 @@ def empty_times(report: OperatorReport) -> Iterator[str]:
             f"{quoted(row.group)} (since {at(row.from_ms)}, {row.process})"
             for row in sorted(lost, key=lambda row: row.group)
         ]
-        ways = ["its session expired"] if not all(row.is_poll_timeout for row in lost) else []
-        ways += ["it was not polled"] if _not_polled(lost) else []
+        ways = ["expired"] if not all(row.is_poll_timeout for row in lost) else []
+        ways += ["was not polled"] if _not_polled(lost) else []
         yield (
-            f"Lost the last member when {' or '.join(ways)}, and had none until the log ends: "
+            f"Without a member until the log ends, since the last one {' or '.join(ways)}: "
             f"{some(names)}. Start the process again, and check the lag of the group."
         )
         if static := [quoted(row.group) for row in lost if row.instance_id is not None]:
             yield (
-                f"The last member of {some(sorted(static))} was static: such members send no "
-                "LeaveGroup when they are stopped, and nothing is wrong if it was."
+                f"The last member of {some(sorted(static))} was static. A static member sends no "
+                "LeaveGroup when it is stopped: ignore this if you stopped it."
             )
     if deleted := _lost_and_deleted(report):
         names = [
@@ -174,9 +174,8 @@ def empty_times(report: OperatorReport) -> Iterator[str]:
             for row in deleted
         ]
         yield (
-            f"Lost the last member, which nobody stopped, and deleted after that: {some(names)}. "
-            "Nothing is wrong if such a group was to end; else set its offsets, and start its "
-            "process again."
+            f"Deleted after the last member was lost: {some(names)}. Ignore this if you ended the "
+            "group; otherwise set its offsets, and start its process again."
         )
     if not report.ended_spans.count:
         return
@@ -274,7 +273,7 @@ def expirations(report: OperatorReport) -> Iterator[str]:
     if not count:
         return
     never = sum(figures.never_back for figures in report.figures.values())
-    never_text = f"; {never:,} not back until the log ends" if never else ""
+    never_text = f"; {never:,} not back before the log ends" if never else ""
     yield f"Members that expired: {count:,}{never_text}."
     together = report.together
     same: dict[tuple[object, ...], list[ExpiredTogether]] = {}
@@ -293,7 +292,7 @@ def expirations(report: OperatorReport) -> Iterator[str]:
         lived = sum(row.lived is True for row in rows)
         if lived and not report.shows(group, "short-session"):
             which = "" if lived == len(rows) else f"{often(lived)} "
-            says += f", {which}its process lived, as the reason of its next join says"
+            says += f", {which}its process was alive, by the reason of its next join"
         yield f"  {name} in {quoted(group)}: {says} [{rows[0].place}]"
     if (more := len(most) - _MOST_EXPIRED) > 0:
         yield f"  and {times(more, 'more member')}; the JSON has them."
@@ -343,26 +342,21 @@ def rhythm_text(report: OperatorReport) -> Iterator[str]:
 
 
 _MOST_EXPIRED = 12
-_AT_ONCE = "Several at once are hardly chance"
-_WHY_STILL = "(garbage collection, a full disk, a virtual machine that was moved)"
-_STOOD_STILL = (
-    f"{_AT_ONCE}: their host, their network or the broker stood still. Look there {_WHY_STILL}."
-)
+_AT_ONCE = "They probably have one cause"
+_WHY_STILL = "Look for a garbage collection, a full disk, or a virtual machine that was moved."
+_STOOD_STILL = f"{_AT_ONCE}: their host, their network or the broker stood still. {_WHY_STILL}"
 _OTHERS_STAYED = (
-    f"{_AT_ONCE}, and other members of {{}} stayed: so the broker did not stand still, but what "
-    f"those that expired share: a host, or a network. Look there {_WHY_STILL}."
+    f"{_AT_ONCE}. Other members of {{}} stayed, so the broker did not stand still: a host or a "
+    f"network that they share did. {_WHY_STILL}"
 )
-_SCHEDULED = (
-    " At so even a distance something runs that stops them: look for a backup, a snapshot, a "
-    "scheduled job."
-)
-_JOB = "at so even a distance look for a job that runs then: a backup, a snapshot, a restart"
+_SCHEDULED = " The distance is even: look for a backup, a snapshot, or another scheduled job."
+_JOB = "look for a job that runs at these times: a backup, a snapshot, a restart"
 _EVEN = 0.1
 """Greatest difference of distances that are one rhythm, as a part of their mean."""
 _LEAST_MS = 5 * 60_000
 """Least distance of a member's expirations that are one: those of a deployment are closer."""
-_MAY_BE_STOP = "a static member sends no LeaveGroup when it is stopped: so it may have been"
-_SHUT_DOWN = "Static members send no LeaveGroup when they are stopped: it may be a shutdown."
+_MAY_BE_STOP = "maybe it was stopped: a static member sends no LeaveGroup then"
+_SHUT_DOWN = "Maybe they were stopped: static members send no LeaveGroup then."
 
 
 def _together(rows: Sequence[ExpiredTogether]) -> str:
@@ -477,17 +471,17 @@ def _expired(rows: Sequence[Expiration], every_ms: int | None) -> str:
     loaded = [r.at_ms - r.loaded_ms for r in rows if r.loaded_ms is not None]
     add(loaded, "{} after a coordinator loaded the group")
     if dropped := sum(row.end is End.DROPPED for row in rows):
-        parts.append(f"{often(dropped)} since it did not join a rebalance in time")
+        parts.append(f"{often(dropped)} because it did not join a rebalance in time")
     returns = [(row.back_ms - row.at_ms, row) for row in rows if row.back_ms is not None]
     probably = "probably " if any(row.is_guess for _, row in returns) else ""
     at_latest = [ms for ms, row in returns if ms >= 0 and row.at_latest]
     later = [ms for ms, row in returns if ms >= 0 and not row.at_latest]
     add(later, f"{probably}back {{}} later")
     add(at_latest, f"{probably}back {{}} later at the latest")
-    add([-ms for ms, _ in returns if ms < 0], "its successor had come {} before")
+    add([-ms for ms, _ in returns if ms < 0], "its successor had joined {} before")
     never = sum(row.back_ms is None and not row.is_unclear for row in rows)
     if never:
-        not_back = "not back until the log ends"
+        not_back = "not back before the log ends"
         if all(row.instance_id is not None for row in rows):
             not_back += f" ({_MAY_BE_STOP})"
         parts.append(not_back if never == len(rows) else f"{often(never)} {not_back}")
@@ -521,9 +515,9 @@ def failovers(report: OperatorReport) -> Iterator[str]:
         if ends:
             after += (
                 f" {times(expired, 'member')} from before expired up to "
-                f"{short(max(ends) - rows[0].at_ms)} later: no heartbeat of theirs came after the "
-                f"change.{_back(report, rows)} Look in the brokers' logs for why the coordinator "
-                "changed, and in those of the clients for why they did not go on."
+                f"{short(max(ends) - rows[0].at_ms)} later, since the new coordinator got no "
+                f"heartbeat from them.{_back(report, rows)} Find out from the brokers' logs why "
+                "the coordinator changed, and from the clients' logs why they did not continue."
             )
         yield (
             f"The coordinator of {times(len(names), 'group')} ({some(names)}) {_changed(rows)} "

@@ -237,9 +237,9 @@ def unshown(report: OperatorReport) -> Iterator[str]:
     figures = report.figures.items()
     taken = sum(f.replaced for group, f in figures if not report.shows(group, "fenced"))
     expired = sum(f.expired for group, f in figures if not report.shows(group, "short-session"))
-    intro = "Not shown in this log: whether a process was alive when"
+    intro = "This log doesn't show whether a process was alive when"
     if taken:
-        yield f"{intro} another took its group.instance.id ({often(taken)}); a restart looks alike."
+        yield f"{intro} another took its group.instance.id ({often(taken)}): it may be a restart."
     if expired:
         yield f"{intro} its session as a static member expired ({often(expired)})."
 
@@ -257,7 +257,7 @@ def rebalance_lines(report: OperatorReport) -> Iterator[str]:
     yield from remedy_lines(report)
     yield from _kinds(report)
     for why, count in sorted(report.unclear.items()):
-        yield f"Unknown whether a setting would have avoided {count:,}: {why}."
+        yield f"The remedy of {count:,} is unknown: {why}."
     yield from _reasons(report)
     span_ms = (report.until_ms or 0) - (report.from_ms or 0)
     if span_ms >= _HOUR_MS:
@@ -349,9 +349,9 @@ def _without_ids(reason: str) -> str:
 
 
 _STREAMS = (
-    "Groups of Streams threads: {}. Their members join again by themselves while tasks move "
-    "(probing rebalances); they close without LeaveGroup by default, so that each restart of a "
-    "dynamic member waits for its session: group.instance.id keeps the tasks."
+    "Groups of Streams threads: {}. Their members join again while tasks move (probing "
+    "rebalances). They close without LeaveGroup by default, so each restart of a dynamic member "
+    "waits for its session to end. A group.instance.id keeps the tasks."
 )
 
 
@@ -363,9 +363,9 @@ def _kinds(report: OperatorReport) -> Iterator[str]:
         away = [row.back_ms - row.at_ms for row in restarts if row.group == group]
         longest = f", here up to {short(max(away))}" if away else ""
         yield (
-            f"{quoted(group)} is a group of Connect workers: they can't be static members. "
-            "scheduled.rebalance.max.delay.ms (300000 by default) keeps the tasks of a worker for "
-            f"it while it is away{longest}; each restart still costs its rebalances."
+            f"{quoted(group)} is a group of Connect workers, which can't be static members. "
+            "scheduled.rebalance.max.delay.ms (300000 by default) keeps the tasks of a worker that "
+            f"is away{longest}. Each restart still costs its rebalances."
         )
     if streams := _of_kind(report, GroupKind.STREAMS):
         yield _STREAMS.format(some([quoted(group) for group in streams]))
@@ -386,9 +386,10 @@ def _away(report: OperatorReport, library: ClientLibrary) -> str:
     if not late:
         return ""
     return (
-        f" It would need a {library.session_name} longer than the silence (today's session) and "
-        f"the absence of up to {short(max(late))} together. This log doesn't show if the process "
-        "lived: if it did, such a session alone is enough, and check why it is silent."
+        f" It would also need a {library.session_name} longer than the silence (today's session) "
+        f"and the absence of up to {short(max(late))} together. This log doesn't show whether the "
+        "process was alive. If it was, such a session alone is enough; find out why the process "
+        "was silent."
     )
 
 

@@ -27,11 +27,11 @@ from fencepost.traces.operations.operator_rows import (
 from fencepost.traces.operations.restarts import enough_poll_ms, long_enough_ms
 
 AIMS = (
-    "fencepost audit names what avoids most rebalances, fencepost advise what leaves partitions "
-    "without a consumer for the shortest time: those of a static member wait for its restart "
-    "without a rebalance, and those of a dynamic one go to others in rebalances."
+    "fencepost audit names the setting that avoids most rebalances. fencepost advise names the one "
+    "that leaves partitions without a consumer for the shortest time: partitions of a static "
+    "member wait for its restart, those of a dynamic member go to others in a rebalance."
 )
-"""The difference between an audit's remedies and an advice, in either's words."""
+"""The difference between the remedies of an audit and an advice, for both reports."""
 
 
 class OperatorProblem(RowPart, frozen=True):
@@ -189,14 +189,15 @@ def _ping_pong(problem: Recurring, row: FencingChain) -> tuple[str, str]:
 
 
 _OWN_ID = (
-    "Give each process its own group.instance.id. If the second is to replace the first, end the "
-    "first, and start the second when it is gone. FENCED_INSTANCE_ID is fatal: let the fenced "
-    "consumer end, and let nothing start it again with this id."
+    "Give each process its own group.instance.id. If the second process replaces the first, end "
+    "the first before you start the second. FENCED_INSTANCE_ID is fatal: let the fenced consumer "
+    "end, and don't start it again with this id."
 )
 
 
 _MAY_BE_SHARED = (
-    " This log doesn't show if processes share the id, or restarts overlap: count the processes."
+    " This log doesn't show whether processes share the id, or restarts overlap: count the "
+    "processes."
 )
 _RESTARTS_MS = 60_000
 """Greatest mean time between takeovers from living processes that are no restarts."""
@@ -215,14 +216,14 @@ def _shared(problem: Recurring, row: FencingChain) -> tuple[str, str]:
     return (
         (
             f"Two or more processes share group.instance.id {row.instance_id} in group "
-            f"{quoted(row.group)}: one took it from another that was alive, and was fenced, "
-            f"{rhythm(problem)}{_every(row)}, which is too often for restarts. The first: "
+            f"{quoted(row.group)}: one took it from another, which was alive and was fenced, "
+            f"{rhythm(problem)}{_every(row)}, too often for restarts. The first: "
             f"{turn.to_process} took it from {turn.from_process} at {at(turn.at_ms)}.{_both(row)}"
         ),
         (
             "Give each process its own group.instance.id, for example the name of its pod. "
-            "FENCED_INSTANCE_ID is fatal: let the fenced consumer end, and let nothing start it "
-            "again with this id."
+            "FENCED_INSTANCE_ID is fatal: let the fenced consumer end, and don't start it again "
+            "with this id."
         ),
     )
 
@@ -233,8 +234,8 @@ def _both(row: FencingChain) -> str:
     if not delays_ms:
         return ""
     return (
-        f" Until the old process gets an error, here up to {short(max(delays_ms))}, both may read "
-        "the same partitions."
+        f" Both may read the same partitions until the old process gets the error, here for up to "
+        f"{short(max(delays_ms))}."
     )
 
 
@@ -289,9 +290,10 @@ def _self_fencing(problem: Recurring, row: SelfFencing) -> tuple[str, str]:
             f"{_ports(row)}, while it was alive."
         ),
         (
-            "Either a join whose answer was lost was handled after a later one, or two processes "
-            "with one client.id run on that host. Check that it is not the second. Then give the "
-            "client a longer request timeout, and restart it when it ends with the fatal error."
+            "Either the broker handled a join whose answer was lost after a later one, or two "
+            "processes with one client.id run on that host. Check for two processes first. If "
+            "there is one, give the client a longer request timeout, and restart it after the "
+            "fatal error."
         ),
     )
 
@@ -306,7 +308,7 @@ def _static_leave(problem: Recurring, row: StaticLeave) -> tuple[str, str]:
         ),
         (
             "A static member should close without LeaveGroup: update the client library, or change "
-            "the setting that makes it leave on close. Nothing to do if the group was made smaller."
+            "the setting that makes it leave on close. Ignore this if you made the group smaller."
         ),
     )
 
@@ -336,8 +338,8 @@ def _poll_timeout(problem: Recurring, row: PollTimeout) -> tuple[str, str]:
     enough = "set a longer max.poll.interval.ms"
     if longest_ms:
         longest = (
-            f" It joined again when it called poll(): up to {longest_ms / 1000:.1f} s after the "
-            "call before."
+            f" It joined again when it called poll(), up to {longest_ms / 1000:.1f} s after the "
+            "previous call."
         )
         enough = longer_poll(longest_ms)
     return (
@@ -348,7 +350,7 @@ def _poll_timeout(problem: Recurring, row: PollTimeout) -> tuple[str, str]:
         ),
         (
             f"Process fewer records for each poll (max.poll.records), or {enough}. Static "
-            "membership and a longer session don't help: it sends heartbeats all the time."
+            "membership and a longer session don't help, because it sends heartbeats all the time."
         ),
     )
 
@@ -356,9 +358,8 @@ def _poll_timeout(problem: Recurring, row: PollTimeout) -> tuple[str, str]:
 def longer_poll(longest_ms: int) -> str:
     """Return the setting that lets a poll take longer than the longest time seen."""
     return (
-        f"set max.poll.interval.ms above {-(-longest_ms // 1000) * 1000}: "
-        f"{enough_poll_ms(longest_ms)} leaves half as much again, since the next poll may take "
-        "longer than those seen"
+        f"set max.poll.interval.ms above {-(-longest_ms // 1000) * 1000}, for example to "
+        f"{enough_poll_ms(longest_ms)}, half as much again, since the next poll may take longer"
     )
 
 
@@ -405,8 +406,8 @@ def _loop(
     may_share = len(names) == 1 and library_of(names[0].client_id) is not None
     probably = "probably " if may_share else ""
     if row.stayed_ms is not None:
-        ended = "expired" if row.cause is Cause.EXPIRY else "went"
-        lacks = "; of the others its join is not in the log"
+        ended = "expired" if row.cause is Cause.EXPIRY else "left"
+        lacks = "; the log lacks the other joins"
         which = _of_turns(row.stays, row.count, lacks)
         sentences.append(f"It {ended} {short(row.stayed_ms)} after its join{which}.")
     if row.away_ms is not None:
@@ -422,7 +423,7 @@ def _loop(
     if lasted_ms is not None and lasted_ms < _BRIEF_MS and row.stayed_ms is None:
         sentences.append(f"A generation ended {short(lasted_ms)} after its assignment.")
     if row.cause is Cause.NEW_MEMBER:
-        sentences.append("No line shows that it went, and the group never had a second member.")
+        sentences.append("No line shows that it left, and the group never had a second member.")
     if row.client_reason and row.client_reason != "not provided":
         sentences.append(f'The client\'s reason: "{row.client_reason}".')
     if row.cause in {Cause.OTHER, Cause.NOT_STORED}:
@@ -456,27 +457,27 @@ def _generations(row: Loop) -> Iterator[str]:
 
 _AGAINST = {
     Cause.LEADER_REJOIN: (
-        "A leader joins again when the partitions of its topics change, or seem to: look in its "
-        "log for a change of metadata or of its subscription, and for a topic pattern that "
-        "matches topics that come and go."
+        "A leader joins again when the partitions of its topics change, or seem to change. Look in "
+        "its log for changed metadata, a changed subscription, or a topic pattern that matches "
+        "topics that come and go."
     ),
     Cause.MEMBER_REJOIN: (
-        "Each join has other metadata, and each begins a rebalance: look in its log for the "
-        "reason of the rejoin, and update its client library."
+        "Each join has other metadata, and begins a rebalance. Look in its log for the reason, and "
+        "update its client library."
     ),
     Cause.LEAVE: (
-        "Check why it closes its consumer each time: a process that crashes or "
-        "is restarted, a health check, a job that ends, or code with a consumer for each poll."
+        "Find out why it closes its consumer each time: a crash, a restart, a health check, a job "
+        "that ends, or code that creates a consumer for each poll."
     ),
     Cause.EXPIRY: (
-        "Check why it sends no heartbeat: a process that crashes, a garbage "
-        "collection, no CPU time, a client that blocks. A longer {} helps only if it is longer "
-        "than each silence; the log doesn't show if its process lived."
+        "Find out why it sends no heartbeat: a crash, a garbage collection, no CPU time, a client "
+        "that blocks. A longer {} helps only if it is longer than each silence. The log doesn't "
+        "show whether its process was alive."
     ),
     Cause.NOT_STORED: (
-        "The cause is in the brokers, which could not write the assignment to __consumer_offsets; "
-        "the clients need no change. Their logs show why: mostly too few in-sync replicas "
-        "(min.insync.replicas; bring the brokers back), else an assignment that is larger than "
+        "The brokers could not write the assignment to __consumer_offsets; the clients need no "
+        "change. The brokers' logs show why: usually too few in-sync replicas "
+        "(min.insync.replicas; bring the brokers back), or an assignment larger than "
         "max.message.bytes of that topic."
     ),
 }
@@ -495,21 +496,21 @@ def _against_loop(row: Loop, kind: GroupKind | None, library: ClientLibrary | No
         known = ""
         if "instanceid" in row.reason:
             known = (
-                " Kafka 2.3.0 has such a fault (KAFKA-8653): a member that joins with JoinGroup v0 "
-                "has no rebalance timeout and is dropped at once. Update the broker to 2.3.1 or "
-                "later, or the client library to one that sends a later version."
+                " Kafka 2.3.0 has a bug that does this (KAFKA-8653): it gives a member that joins "
+                "with JoinGroup v0 no rebalance timeout, and drops it at once. Update the broker "
+                "to 2.3.1 or later, or the client library to one that sends a later version."
             )
         return f"The coordinator dropped each member when the next one joined.{known}"
     if row.cause in _PROBING and kind is GroupKind.STREAMS:
         return (
             "Streams begins a probing rebalance every probing.rebalance.interval.ms (10 minutes by "
-            "default) while a task warms up on another instance. It ends when the task has caught "
-            "up (acceptable.recovery.lag); if it doesn't, check why the state is never restored."
+            "default) while a task warms up on another instance. They end when the task has caught "
+            "up (acceptable.recovery.lag). If they don't, find out why its state is never restored."
         )
     if row.cause is Cause.MEMBER_REJOIN and kind is GroupKind.CONNECT:
         return (
-            "A Connect worker joins again while its view of the configuration topic differs from "
-            "the leader's: look in its log for the offset that it waits for, see that the "
+            "A Connect worker joins again while it reads the configuration topic differently from "
+            "the leader. Look in its log for the offset that it waits for, check that the "
             "configuration topic is compacted and has one partition, restart this worker, and "
             "update Connect."
         )
@@ -520,19 +521,22 @@ def _takeovers(row: Loop, *, is_known: bool) -> tuple[str, str]:
     until = f"between {at(row.from_ms)} and {clock(row.until_ms)}"
     says = (
         f"group.instance.id {row.instance_id} of group {quoted(row.group)} went to a new member "
-        f"{often(row.count)} {until}, one every {short(row.every_ms)}. That is no deployment: "
+        f"{often(row.count)} {until}, one every {short(row.every_ms)}. This is no deployment: "
     )
     if is_known:
-        why = "no process was fenced, so each was gone before the next came: one crashes again."
-        return says + why, "Look in its log for why it ends."
+        why = (
+            "no process was fenced, so each ended before the next one joined: one process crashes "
+        )
+        why += "again and again."
+        return says + why, "Find out from its log why it ends."
     return (
         (
             f"{says}two processes share the id, or one crashes again and again. This log doesn't "
-            "show which, since it doesn't show if the old process lived."
+            "show which, since it doesn't show whether the old process was alive."
         ),
         (
             "Count the processes that have this group.instance.id. If there are two, give each "
-            "its own, for example the name of its pod. If there is one, look in its log for why "
+            "its own, for example the name of its pod. If there is one, find out from its log why "
             "it ends."
         ),
     )
@@ -541,7 +545,7 @@ def _takeovers(row: Loop, *, is_known: bool) -> tuple[str, str]:
 def _pending_id(problem: Recurring, row: PendingId) -> tuple[str, str]:
     held = ""
     if problem.longest_ms:
-        held = f" A rebalance waited for that up to {seconds(problem.longest_ms)}."
+        held = f" A rebalance waited for it for up to {seconds(problem.longest_ms)}."
     return (
         (
             f"{row.process} got a member id of group {quoted(row.group)} {rhythm(problem)} and "
@@ -549,10 +553,9 @@ def _pending_id(problem: Recurring, row: PendingId) -> tuple[str, str]:
             f"{held}"
         ),
         (
-            "Find the client that requests a member id and doesn't join: a client that gives up "
-            "before the answer (a short request timeout), is closed while it starts, or sends two "
-            "requests. A rebalance waits for such an id as long as that client's "
-            "session.timeout.ms."
+            "Find the client that asks for a member id and doesn't join: it gives up before the "
+            "answer (a short request timeout), is closed while it starts, or asks twice. A "
+            "rebalance waits for the id for that client's session.timeout.ms."
         ),
     )
 

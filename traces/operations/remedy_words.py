@@ -34,12 +34,13 @@ def _helped(report: OperatorReport) -> Iterator[str]:
     is_all = report.avoidable == report.rebalances.count
     which = f"all {report.avoidable:,}" if is_all else "some"
     if is_all and len(helped) == 1:
-        yield f"Would have avoided {which}: {helped[0][0]}."
+        yield f"This setting would have avoided {which}: {helped[0][0]}."
     else:
         names = ", ".join(f"{name} {count:,}" for name, count in helped)
         of_all = f"{report.avoidable:,} of {report.rebalances.count:,}"
         together = f" (together {of_all})" if len(helped) > 1 and not is_all else ""
-        yield f"Would have avoided {which}: {names}{together}."
+        settings = "This setting" if len(helped) == 1 else "These settings"
+        yield f"{settings} would have avoided {which}: {names}{together}."
 
 
 def by_setting(remedies: Counter[Remedy], late: Counter[Remedy]) -> Iterator[tuple[str, int]]:
@@ -61,15 +62,15 @@ def _sessions(report: OperatorReport) -> Iterator[str]:
     which = "all of these"
     if others:
         which = (
-            f"{len(needed):,} of these; how long members were away before the other {others:,}, "
-            "the log doesn't show"
+            f"{len(needed):,} of these; the log doesn't show how long members were away in the "
+            f"other {others:,}"
         )
     enough_ms, today_ms = max(needed), _today_ms(report)
     if today_ms is not None and today_ms >= enough_ms:
-        today = f" Today's {today_ms} is, too."
+        today = f" Today's {today_ms} is long enough, too."
     else:
-        today = "" if today_ms is None else f" Today's is {today_ms}."
-    yield f"A {name} of {enough_ms} would have been enough for {which}.{today}"
+        today = "" if today_ms is None else f" Today it is {today_ms}."
+    yield f"A {name} of {enough_ms} would have been long enough for {which}.{today}"
     yield from _price(report)
     yield AIMS
 
@@ -84,12 +85,11 @@ def _price(report: OperatorReport) -> Iterator[str]:
         if len(known) == 1:
             which, together = "rebalance", ""
         yield (
-            f"The {which} that static membership alone would have avoided "
-            f"took {short(total_ms)}{together}; the partitions of a static member would have "
-            f"waited for its restart instead, {span([row.away_ms or 0 for row in known])} each "
-            "time. It takes "
-            "a group.instance.id that stays the same over restarts, such as the name of a "
-            "StatefulSet's pod (that of a Deployment's pod does not)."
+            f"The {which} that static membership alone would have avoided took "
+            f"{short(total_ms)}{together}. The partitions of a static member would have waited for "
+            f"its restart instead, {span([row.away_ms or 0 for row in known])} each time. Static "
+            "membership needs a group.instance.id that stays the same after a restart, such as the "
+            "name of a StatefulSet's pod (a Deployment's pod gets a new name)."
         )
 
 
@@ -112,30 +112,29 @@ def _of_expired(report: OperatorReport) -> Iterator[str]:
         count = report.late.total()
         groups = {row.group for row in rows if row.is_late}
         is_dynamic = report.late[Remedy.STATIC] > 0
-        alone = "; static membership alone doesn't avoid it" if is_dynamic else ""
-        who = "is of a member" if count == 1 else "are of members"
+        alone = "; static membership alone is not enough" if is_dynamic else ""
         yield (
-            f"{count:,} of these {who} that expired and came back up to {short(max(late))} "
-            f"later. That takes a {_session_name(report, groups)} longer than the silence (today's "
-            f"session) and this absence together{alone}.{_bound(report, rows)} This log doesn't "
-            "show if the process lived: if it did, such a session alone is enough, and look for "
-            f"the reason of its silence.{_CLOSE if is_dynamic else ''}"
+            f"In {count:,} of these a member expired and came back up to {short(max(late))} later. "
+            f"To avoid this, the {_session_name(report, groups)} must be longer than the silence "
+            f"(today's session) and this absence together{alone}.{_bound(report, rows)} This log "
+            "doesn't show whether the process was alive. If it was, such a session alone is "
+            f"enough; find out why the process was silent.{_CLOSE if is_dynamic else ''}"
         )
     waits = [row for row in rows if row.expired_ms == 0 and row.duration_ms is not None]
     if waits:
         worst = max(waits, key=lambda row: (row.duration_ms or 0, -row.start_ms))
         yield (
-            f"{times(len(waits), 'new member')} had to wait for "
-            f"{'its' if len(waits) == 1 else 'their'} dead predecessor, whose session had to end "
-            f"first: {worst.who} in group {quoted(worst.group)} for "
-            f"{short(worst.duration_ms or 0)} from {at(worst.start_ms)} [{worst.place}]. "
-            "A static member takes the place of its predecessor at once."
+            f"{times(len(waits), 'new member')} waited for the session of "
+            f"{'its' if len(waits) == 1 else 'their'} dead predecessor to end: {worst.who} in "
+            f"group {quoted(worst.group)} for {short(worst.duration_ms or 0)} from "
+            f"{at(worst.start_ms)} [{worst.place}]. A static member takes the place of its "
+            "predecessor at once."
         )
 
 
 _CLOSE = (
-    " If it was restarted, close the consumer when its process gets SIGTERM: it then "
-    "leaves at once, and nobody waits for the end of its session."
+    " If it restarted, close the consumer when its process gets SIGTERM: then it leaves at once, "
+    "and the group doesn't wait for the end of its session."
 )
 
 
@@ -173,6 +172,6 @@ def _bound(report: OperatorReport, rows: Sequence[Rebalance]) -> str:
     if enough_ms is None:
         return ""
     return (
-        f" {enough_ms} is longer than both here: a member expired {short(worst[1])} after an "
-        "assignment, so its session is no longer than that."
+        f" {enough_ms} is long enough here: a member expired {short(worst[1])} after an "
+        "assignment, so its session is not longer than that."
     )

@@ -184,7 +184,7 @@ def _passed_over(skipped: Mapping[str, tuple[int, str]]) -> Iterator[str]:
     if not passed:
         return
     yield ""
-    yield "Passed over:"
+    yield "Skipped:"
     for reason, (count, first) in passed:
         yield f"  {plural(count, 'line')}: {reason} (the first is {first})"
 

@@ -109,7 +109,7 @@ def test_other_files_are_refused(tmp_path: Path, name: str, text: str, said: str
     with pytest.raises(AdviceError, match=said):
         read_reports([path], None)
     if path.suffix == ".json":
-        with pytest.raises(AdviceError, match="give the JSON of one audit alone"):
+        with pytest.raises(AdviceError, match="give the JSON of one audit, and no other file"):
             read_reports([path, REQUESTS], None)
     with pytest.raises(AdviceError, match="Give --group; the log has billing, billing-1"):
         log_facts(read_reports([REQUESTS], None), None)

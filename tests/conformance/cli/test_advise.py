@@ -121,5 +121,6 @@ def test_a_log_that_is_not_understood_whole_is_said_to_be(tmp_path: Path) -> Non
     options = ("--members", "3", "--partitions", "6", "--group", "spans")
     assert invoke("advise", log, *options).err == ""
     assert (
-        "1 line about groups not understood" in invoke("advise", log, str(tmp_path), *options).err
+        "1 line about groups could not be read"
+        in invoke("advise", log, str(tmp_path), *options).err
     )

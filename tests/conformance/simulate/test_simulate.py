@@ -159,7 +159,7 @@ def test_migration_to_cooperative_takes_two_bounces() -> None:
     assert cost("to-cooperative").halted == ()
     found = cost("to-cooperative-at-once")
     assert found.halted == (
-        "the rollout stopped at app-1: app-1 was told INCONSISTENT_GROUP_PROTOCOL (JoinGroup)",
+        "the rollout stopped at app-1: app-1 got INCONSISTENT_GROUP_PROTOCOL (JoinGroup)",
     )
 
 
@@ -264,7 +264,7 @@ def test_percentiles_count_a_run_without_end_as_the_longest() -> None:
 
 def test_a_group_that_can_not_form_is_told() -> None:
     settings = {"membership": "static", "instance_id": "all"}
-    with pytest.raises(ScenarioError, match=r"does not form: app-\d is told FENCED_INSTANCE_ID"):
+    with pytest.raises(ScenarioError, match=r"does not form: app-\d got FENCED_INSTANCE_ID"):
         cost("crash", settings=settings)
 
 

@@ -119,7 +119,7 @@ def test_what_went_wrong_is_told(open_page: Open) -> None:
     page = open_page(page_of(wrong))
     assert page.locator(".points li").all_inner_texts() == [
         "static: it stopped.",
-        "static: At 5.0 s app-1 was told FENCED_INSTANCE_ID (Heartbeat), and its process ended.",
+        "static: At 5.0 s app-1 got FENCED_INSTANCE_ID (Heartbeat), and its process ended.",
         "static: The group was not balanced at the end.",
     ]
     expect(page.locator("header.verdict")).to_contain_text("2 seeds")

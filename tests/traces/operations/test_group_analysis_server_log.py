@@ -86,8 +86,8 @@ def test_a_member_that_was_not_polled_is_a_problem(tmp_path: Path) -> None:
     assert problem.kind == "poll-timeout"
     assert [row.members_after for row in report.rebalances.rows] == [1, 0]
     text = "\n".join(operator_summary(report))
-    assert "Lost the last member when its session expired, or was removed while" not in text
-    assert "Lost the last member when it was not polled, and had none until the log ends" in text
+    assert "since the last one expired or" not in text
+    assert "Without a member until the log ends, since the last one was not polled" in text
 
 
 def test_a_log_that_begins_in_the_middle(tmp_path: Path) -> None:
@@ -452,7 +452,7 @@ def test_takeovers_that_come_too_often_for_restarts_are_a_loop(tmp_path: Path) -
     report = told(tmp_path, *lines)
     (problem,) = report.problems
     assert (problem.kind, problem.first.instance_id, problem.count) == ("loop", "i-1", 9)
-    assert "one every 11.0 s. That is no deployment" in "\n".join(operator_summary(report))
+    assert "one every 11.0 s. This is no deployment" in "\n".join(operator_summary(report))
     assert told(tmp_path, *lines[:4]).problems == []
     uneven, rare = (
         [(second, text) for second, (_, text) in zip(times, lines[:6], strict=True)]

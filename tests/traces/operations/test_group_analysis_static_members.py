@@ -64,10 +64,10 @@ def test_static_members_that_expire_before_their_first_join_come_back(
     assert [row.end for row in report.life_lines.rows][::2] == 3 * [End.EXPIRED]
     text = "\n".join(operator_summary(report))
     assert "unknown" not in text
-    assert "not back until the log ends" not in text
+    assert "not back before the log ends" not in text
     assert "pay-0 in 'pay': at 2025-03-11 14:00:00 UTC, back 15.0 s later" in text
-    assert "Would have avoided all 6: a longer session timeout." in text
-    assert "static membership alone doesn't avoid it" not in text
+    assert "This setting would have avoided all 6: a longer session timeout." in text
+    assert "static membership alone is not enough" not in text
 
 
 @each_coordinator

@@ -57,7 +57,7 @@ def test_one_member_that_expires_every_four_hours_is_told_with_its_rhythm(tmp_pa
     text = "\n".join(operator_summary(report))
     assert (
         "ads-w4 in 'ads': 3 times from 2025-03-11 14:00:00 UTC to 2025-03-11 22:00:00 UTC, one "
-        "every 4.0 h (at so even a distance look for a job that runs then: a backup, a snapshot, a "
+        "every 4.0 h (look for a job that runs at these times: a backup, a snapshot, a "
         "restart), twice 4.0 h after its join, twice 4.0 h after an assignment, back 22.0 s later "
     ) in text
 
@@ -69,7 +69,7 @@ def test_expirations_at_uneven_distances_have_no_rhythm(tmp_path: Path) -> None:
 
 def test_members_of_one_name_that_expire_in_a_rollout_have_no_rhythm(tmp_path: Path) -> None:
     report = report_of(tmp_path, [0, 90_000, 180_000])
-    assert "even a distance" not in "\n".join(operator_summary(report))
+    assert "distance is even" not in "\n".join(operator_summary(report))
 
 
 def test_the_broker_did_not_stand_still_where_others_of_each_group_stayed(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_the_broker_did_not_stand_still_where_others_of_each_group_stayed(tmp_pa
     (row,) = report.together
     assert row.stayed_in == len(row.groups) == 5
     text = "\n".join(operator_summary(report))
-    assert "other members of each of these groups stayed: so the broker did not stand still" in text
+    assert "Other members of each of these groups stayed, so the broker did not stand still" in text
     assert "All their names end with '-w4'." in text
     assert "or the broker stood still" not in text
 

@@ -63,7 +63,7 @@ def test_a_deleted_group_is_not_lost(tmp_path: Path, is_new: bool, others: tuple
     assert "without a member since" not in text
     assert headline(report).startswith("1 group lost its last member, and was deleted later")
     assert (
-        "Lost the last member, which nobody stopped, and deleted after that: 'workers' (since "
+        "Deleted after the last member was lost: 'workers' (since "
         "2025-03-11 14:00:00 UTC, worker; deleted at 2025-03-11 14:10:00 UTC)."
     ) in text
     together = f" of {len(others) + 1} groups together" if others else ""
@@ -91,7 +91,7 @@ def test_a_deleted_group_that_is_used_again(tmp_path: Path, is_new: bool) -> Non
     text = "\n".join(operator_summary(report))
     assert "Deleted, and not used since" not in text
     assert "the last member expired; deleted at 2025-03-11 14:10:00 UTC" in text
-    assert "not back until the log ends" not in text
+    assert "not back before the log ends" not in text
     assert "probably back 12 min later" in text
     assert "1 group is used again after its offsets were deleted" in headline(report)
     assert (

@@ -302,10 +302,10 @@ def test_a_living_process_that_is_fenced_once_is_told_with_both_names_and_times(
     assert problem.names == ("pod-3 (10.0.0.3)", "pod-7 (10.0.0.7)")
     assert problem.says == (
         "pod-3 (10.0.0.3) was fenced while it was alive: pod-7 (10.0.0.7) took its "
-        "group.instance.id orders-2 in group 'orders' at 2026-11-21 06:40:06 UTC; the first was "
-        "told at 2026-11-21 06:40:06 UTC."
+        "group.instance.id orders-2 in group 'orders' at 2026-11-21 06:40:06 UTC; the first got "
+        "the error at 2026-11-21 06:40:06 UTC."
     )
-    assert "end the first, and start the second when it is gone" in problem.remedy
+    assert "end the first before you start the second" in problem.remedy
 
 
 def test_a_member_that_was_not_polled_is_told_with_its_setting() -> None:
@@ -362,5 +362,5 @@ def test_what_would_have_avoided_rebalances_is_counted() -> None:
     report = reported(log.exchanges)
     assert report.remedies[Remedy.STATIC] == 2
     text = "\n".join(operator_summary(report))
-    assert "Would have avoided some: static membership 2." in text
-    assert "A session.timeout.ms of 6000 would have been enough" in text
+    assert "This setting would have avoided some: static membership 2." in text
+    assert "A session.timeout.ms of 6000 would have been long enough" in text

@@ -8,15 +8,16 @@ from pathlib import Path
 
 from support.places import ROOT
 
-from fencepost.traces.operations import operator_words, problem_words
+from fencepost.traces.operations import interruption_words, operator_words, problem_words
 from fencepost.traces.operations.operator_report import OperatorReport
 from fencepost.traces.operations.operator_rows import FencingChain, Handover, Process, StaticLeave
 from fencepost.traces.operations.problem_words import OperatorProblem, operator_problems
 from fencepost.traces.operations.restarts import LADDER_MS
 
 PAGE = (ROOT / "docs" / "operators" / "audit.md").read_text("utf-8")
+SYMPTOMS = sorted((ROOT / "docs" / "operators" / "symptoms").glob("*.md"))
 OLD, NEW = Process("i-1-old", ""), Process("i-1-new", "")
-DOUBT = "This log doesn't show if processes share the id, or restarts overlap"
+DOUBT = "This log doesn't show whether processes share the id, or restarts overlap"
 
 
 def fenced(instance_id: str, times: int, at_ms: int) -> FencingChain:
@@ -59,7 +60,7 @@ def test_takeovers_that_come_again_may_be_of_a_shared_id_where_the_log_tells_no_
 def sentences() -> list[str]:
     """The texts of the modules that make sentences, with a blank for what is filled in."""
     found = []
-    for module in (operator_words, problem_words):
+    for module in (interruption_words, operator_words, problem_words):
         tree = ast.parse(Path(str(module.__file__)).read_text("utf-8"))
         for node in ast.walk(tree):
             if isinstance(node, ast.JoinedStr):
@@ -74,14 +75,15 @@ def are_said(quote: str) -> bool:
     return any(re.search(pattern, text) for text in sentences())
 
 
-def test_the_page_quotes_what_is_said() -> None:
-    table = PAGE.partition("| in the report |")[2].partition("\n\n")[0]
-    quotes = [row.split("|")[1].strip() for row in table.splitlines()[2:]]
-    assert len(quotes) == 12
+def test_the_pages_of_symptoms_quote_the_report() -> None:
+    lines = [line for page in SYMPTOMS for line in page.read_text("utf-8").splitlines()]
+    causes = [line.partition("`server.log`")[0] for line in lines if line.startswith("- Cause")]
+    quotes = [quote for cause in causes for quote in re.findall(r'"([^"]+)"', cause)]
+    assert len(quotes) >= 10
     assert [quote for quote in quotes if not are_said(quote)] == []
     assert not are_said("came near their session timeout")
 
 
 def test_the_page_names_the_session_timeouts_that_may_be_named() -> None:
-    said = PAGE.partition("**Which session timeout**")[2].partition(" s that")[0]
+    said = PAGE.partition("The timeout in the report")[2].partition(" s that")[0]
     assert tuple(1000 * int(number) for number in re.findall(r"\d+", said)) == LADDER_MS

@@ -79,14 +79,16 @@ def check_text(report: OperatorReport, text: str) -> None:
     if parts := re.search(r"rebalances? in \d+ groups? \((.*?)\)", text):
         ended = re.findall(r"(\d+) (?:gave|left|was|were|had)", parts[1])
         assert sum(map(int, ended)) == count
-    if every := re.search(r"Would have avoided all (\d+): (.*)\.$", text, re.MULTILINE):
+    if every := re.search(
+        r"This setting would have avoided all (\d+): (.*)\.$", text, re.MULTILINE
+    ):
         assert int(every[1]) == avoidable == count
         assert sum(numbers(every[2])) in {0, avoidable}
-    if some := re.search(r"Would have avoided some: (.*?)( \(.*)?\.$", text, re.MULTILINE):
+    if some := re.search(r"would have avoided some: (.*?)( \(.*)?\.$", text, re.MULTILINE):
         assert sum(numbers(some[1])) == avoidable < count
         if some[2]:
             assert some[2] == f" (together {avoidable} of {count})"
-    unknown = re.findall(r"Unknown whether a setting would have avoided (\d+):", text)
+    unknown = re.findall(r"The remedy of (\d+) is unknown", text)
     assert sum(map(int, unknown)) == report.remedies[Remedy.UNKNOWN]
     line = r"^  '\w+': (\d+) \(([^)]*)\)(?:; (?!avoided)[^;\n]*)*(?:; avoided by (.*))?$"
     groups = re.findall(line, text, re.MULTILINE)

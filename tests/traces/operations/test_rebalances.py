@@ -489,4 +489,4 @@ def test_a_static_member_that_crashes_again_and_again_on_new_hosts_is_a_loop() -
         log.run(5 + n)
     (problem,) = operator_problems(reported(log.exchanges))
     assert (problem.kind, problem.count) == ("loop", 7)
-    assert "no process was fenced, so each was gone before the next came" in problem.says
+    assert "no process was fenced, so each ended before the next one joined" in problem.says

@@ -89,7 +89,7 @@ def test_why_a_remedy_is_unknown_and_a_deployment_is_cut_is_said() -> None:
     log.run(60)
     report = reported(log.exchanges[start + 1 :])  # after the first leave
     text = page_text(audit_page(report))
-    assert f"Unknown whether a setting would have avoided 1: {BEFORE_LOG}." in text
+    assert f"The remedy of 1 is unknown: {BEFORE_LOG}." in text
     (told,) = map(cut, report.deployments.rows)
     assert "the log begins less than a minute before it" in told
     assert told in text
