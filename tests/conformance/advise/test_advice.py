@@ -176,7 +176,7 @@ def test_the_longest_session_that_keeps_the_gap_is_a_candidate() -> None:
     tight = advice(gap_s=17.0, heartbeat_s=3.0)
     assert (tight.conflict, tight.advised.session_s) == ("", 13.8)
     torn = advice(gap_s=15.9, heartbeat_s=3.0)
-    assert "may be silent for 10 s (--longest-pause-s), the shortest that is safe is 13 s" in (
+    assert "The shortest safe one is 13 s, since a live process may be silent for 10 s" in (
         torn.conflict
     )
     assert torn.advised.session_s == 13.0

@@ -153,7 +153,7 @@ def test_the_command_says_what_only_a_request_log_shows(tmp_path: Path) -> None:
     log = str(FOLDER / "server-4.3.0.log.gz")
     code, text = run(log, "--report", str(tmp_path))
     assert code == 0
-    assert text.startswith("2 problems with clients shown in this log, 3 groups without a member")
+    assert text.startswith("2 problems with clients shown in this log; 11 groups read; ")
     assert "This log doesn't show whether a process was alive when another took its" in text
     assert "Only a request log shows:" in text
     assert run(log, "--fail-on", "problems")[0] == 1
@@ -180,7 +180,7 @@ def test_groups_of_fencepost_itself_are_left_out_unless_they_are_asked_for(tmp_p
     assert code == 0
     assert "Left out: 1 group of fencepost itself" in said
     code, said = run(str(path), "--group", f"{PREFIX}orders")
-    assert "1 group read, the broker's answers not judged" in said
+    assert "1 group read; the broker's answers are not judged" in said
 
 
 @pytest.mark.parametrize(
@@ -283,7 +283,7 @@ def test_groups_of_other_protocols_are_named_and_not_judged(tmp_path: Path) -> N
     )
     code, text = run(str(path), "--prometheus", str(figures))
     assert code == 2
-    assert text.startswith("Nothing judged: 2 groups of other protocols (consumer, share), and no")
+    assert text.startswith("Nothing judged: no group of the classic protocol; 2 groups not judged")
     assert "Not judged: 1 group of another protocol (consumer): 'cart'." in text
     assert 'fencepost_other_groups{protocol="share"} 1' in figures.read_text()
     assert "is of another protocol (consumer): not judged" in run(str(path), "--group", "cart")[1]
