@@ -328,7 +328,7 @@ def expired_words(log: LogFacts) -> Iterator[str]:
         f"{plural(log.expired, 'member')} expired, and came back up to {log.back_s:.1f} s later. "
         "To keep the place of a static member, or of a live process, the session timeout must be "
         f"longer than {session} plus these {1000 * log.back_s:.0f} ms{enough}. The log doesn't "
-        "show whether their processes were alive. If they were, find out why they were silent."
+        "show whether their processes were alive. If they were, check why they were silent."
     )
 
 

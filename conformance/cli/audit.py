@@ -92,10 +92,10 @@ def audit_command(
     as_json: bool,
     report: Path | None,
 ) -> int:
-    """Report from logs what consumers did, and whether the broker's answers were right.
+    """Report what consumers did, and whether the broker was right, from logs.
 
     The report names processes that fenced each other, the cause of each rebalance, and the setting
-    that would have avoided it.  A request log also shows whether the broker was right.  Each group
+    that would have avoided it.  A request log also shows whether the broker was right: each group
     gets one of three results.  Explained: the model can give every answer.  Violated: the report
     has the first line that it can't give.  Unknown: the report has the reason.
 

@@ -135,12 +135,18 @@ _SECTIONS = {
             "Search a client library with scenarios drawn at random.",
         ),
     ),
-    "Logs": (Stub("audit", "audit:audit_command", "Check request logs, server.log, or traces."),),
+    "Logs": (
+        Stub(
+            "audit",
+            "audit:audit_command",
+            "Report what consumers did, and whether the broker was right, from logs.",
+        ),
+    ),
     "Deployments": (
         Stub(
             "simulate",
             "simulate:simulate_command",
-            "Compute what a deployment costs a group.",
+            "Compute the cost of a deployment for a consumer group.",
         ),
         Stub(
             "advise",

@@ -516,8 +516,8 @@ def failovers(report: OperatorReport) -> Iterator[str]:
             after += (
                 f" {times(expired, 'member')} from before expired up to "
                 f"{short(max(ends) - rows[0].at_ms)} later, since the new coordinator got no "
-                f"heartbeat from them.{_back(report, rows)} Find out from the brokers' logs why "
-                "the coordinator changed, and from the clients' logs why they did not continue."
+                f"heartbeat from them.{_back(report, rows)} Check in the brokers' logs why "
+                "the coordinator changed, and in the clients' logs why they did not continue."
             )
         yield (
             f"The coordinator of {times(len(names), 'group')} ({some(names)}) {_changed(rows)} "

@@ -388,7 +388,7 @@ def _away(report: OperatorReport, library: ClientLibrary) -> str:
     return (
         f" It would also need a {library.session_name} longer than the silence (today's session) "
         f"and the absence of up to {short(max(late))} together. This log doesn't show whether the "
-        "process was alive. If it was, such a session alone is enough; find out why the process "
+        "process was alive. If it was, such a session alone is enough; check why the process "
         "was silent."
     )
 

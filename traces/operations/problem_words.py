@@ -466,11 +466,11 @@ _AGAINST = {
         "update its client library."
     ),
     Cause.LEAVE: (
-        "Find out why it closes its consumer each time: a crash, a restart, a health check, a job "
+        "Check why it closes its consumer each time: a crash, a restart, a health check, a job "
         "that ends, or code that creates a consumer for each poll."
     ),
     Cause.EXPIRY: (
-        "Find out why it sends no heartbeat: a crash, a garbage collection, no CPU time, a client "
+        "Check why it sends no heartbeat: a crash, a garbage collection, no CPU time, a client "
         "that blocks. A longer {} helps only if it is longer than each silence. The log doesn't "
         "show whether its process was alive."
     ),
@@ -505,7 +505,7 @@ def _against_loop(row: Loop, kind: GroupKind | None, library: ClientLibrary | No
         return (
             "Streams begins a probing rebalance every probing.rebalance.interval.ms (10 minutes by "
             "default) while a task warms up on another instance. They end when the task has caught "
-            "up (acceptable.recovery.lag). If they don't, find out why its state is never restored."
+            "up (acceptable.recovery.lag). If they don't, check why its state is never restored."
         )
     if row.cause is Cause.MEMBER_REJOIN and kind is GroupKind.CONNECT:
         return (
@@ -528,16 +528,15 @@ def _takeovers(row: Loop, *, is_known: bool) -> tuple[str, str]:
             "no process was fenced, so each ended before the next one joined: one process crashes "
         )
         why += "again and again."
-        return says + why, "Find out from its log why it ends."
+        return says + why, "Check its log for the reason."
     return (
         (
             f"{says}two processes share the id, or one crashes again and again. This log doesn't "
             "show which, since it doesn't show whether the old process was alive."
         ),
         (
-            "Count the processes that have this group.instance.id. If there are two, give each "
-            "its own, for example the name of its pod. If there is one, find out from its log why "
-            "it ends."
+            "Count the processes that have this group.instance.id. If there are two, give each its "
+            "own, for example the name of its pod. If there is one, check its log for the reason."
         ),
     )
 

@@ -118,7 +118,7 @@ def _of_expired(report: OperatorReport) -> Iterator[str]:
             f"To avoid this, the {_session_name(report, groups)} must be longer than the silence "
             f"(today's session) and this absence together{alone}.{_bound(report, rows)} This log "
             "doesn't show whether the process was alive. If it was, such a session alone is "
-            f"enough; find out why the process was silent.{_CLOSE if is_dynamic else ''}"
+            f"enough; check why the process was silent.{_CLOSE if is_dynamic else ''}"
         )
     waits = [row for row in rows if row.expired_ms == 0 and row.duration_ms is not None]
     if waits:

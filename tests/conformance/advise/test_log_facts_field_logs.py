@@ -125,7 +125,7 @@ def test_the_problems_of_an_audit_go_before_any_setting() -> None:
     assert text.startswith(
         "First solve the problems that fencepost audit reports for this group: A loop"
     )
-    assert "Find out why it closes its consumer each time" in text
+    assert "Check why it closes its consumer each time" in text
 
 
 def test_settings_have_the_names_of_the_client_library() -> None:

@@ -44,7 +44,7 @@ def test_an_assignment_before_the_end_of_a_session_limits_it(tmp_path: Path) -> 
     assert (
         " 90000 is long enough here: a member expired 73.0 s after an assignment, so its session "
         "is not longer than that. This log doesn't show whether the process was alive. If it was, "
-        "such a session alone is enough; find out why the process was silent. If it restarted, "
+        "such a session alone is enough; check why the process was silent. If it restarted, "
         "close the consumer when its process gets SIGTERM"
     ) in text_of(tmp_path, lines)
 
