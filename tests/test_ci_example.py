@@ -114,8 +114,8 @@ def test_the_second_night_is_compared_with_the_first(tmp_path: Path) -> None:
             assert done is not None
             nights.append(done.stdout)
             assert (tmp_path / "night" / "fuzz.json").is_file(), done.stdout
-    assert "compared with the run before: " not in nights[0]
-    assert "compared with the run before: " in nights[1]
+    assert "since the run before" not in nights[0]
+    assert "since the run before" in nights[1]
 
 
 @pytest.mark.slow
