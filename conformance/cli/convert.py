@@ -129,7 +129,7 @@ def shrink_command(
 @click.argument(
     "finding", metavar="FINDING", type=click.Path(exists=True, dir_okay=False, path_type=Path)
 )
-@click.option("--name", metavar="NAME", help="The name in the corpus [default: from the violation].")
+@click.option("--name", metavar="NAME", help="Name in the corpus [default: from the violation].")
 @click.option(
     "--into",
     type=click.Path(file_okay=False, path_type=Path),
