@@ -20,8 +20,8 @@ CLEANUP, RETENTION = "cleanup", "retention"
 class Timer(NamedTuple):
     """A deadline in ms, somewhere in [earliest, latest].
 
-    `kind` and `subject` (such as a member id, or "") tell a group's timers apart; the protocol says
-    which kinds there are.
+    `kind` and `subject` (such as a member id, or "") distinguish a group's timers; the protocol
+    says which kinds there are.
     """
 
     kind: str

@@ -159,7 +159,7 @@ class LogRow(Document, frozen=True, kw_only=True):
 
     `restarts_s`: how long members were away that came back, where a rebalance shows it.
     `static_restarts_s`: the same of static members without a rebalance, where the log shows it.
-    `avoided_s`: how long the avoided rebalances took, null where it is known of none.  `is_cut`:
+    `avoided_s`: how long the avoided rebalances took, null if unknown.  `is_cut`:
     the audit keeps fewer rows than there were.  `session_s`: the session timeout in the log;
     `unused_session_s`: where an option gives another one.  `shared_instance_ids`: those that
     several processes take from each other.

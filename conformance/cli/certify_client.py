@@ -106,7 +106,7 @@ def certify_client_command(
     as_json: bool,
     report: Path | None,
 ) -> int:
-    """Test whether a client library fulfils its obligations as a member of a group.
+    """Test whether a client library fulfils its obligations.
 
     The library runs in a driver, against a broker that injects faults.  fencepost judges the
     requests that the library sends and what its user sees, never the library's logs.

@@ -127,12 +127,12 @@ _SECTIONS = {
         Stub(
             "certify-client",
             "certify_client:certify_client_command",
-            "Hold a client library to what it owes as a member of a group.",
+            "Test whether a client library fulfils its obligations.",
         ),
         Stub(
             "fuzz-client",
             "fuzz_client:fuzz_client_command",
-            "Search a client library with scenarios drawn at random.",
+            "Search a client library for violations, in random scenarios.",
         ),
     ),
     "Logs": (
@@ -166,14 +166,22 @@ _SECTIONS = {
         Stub("explain", "explain:explain_command", "Explain a rule, a property or a case."),
         Stub("cases", "explain:cases_command", "List the test cases."),
         Stub("properties", "explain:properties_command", "List the properties."),
-        Stub("diff", "diff:diff_command", "Find the differences between two revisions."),
+        Stub(
+            "diff",
+            "diff:diff_command",
+            "Find the shortest runs that two revisions answer differently.",
+        ),
         Stub("check", "check:check_command", "Check a revision in a few small worlds."),
         Stub("explore", "explore:explore_command", "Visit every world within bounds."),
         Stub("step", "step:step_command", "Go through a revision by hand, step by step."),
         Stub("prove", "prove:prove_command", "Prove the properties for any number of members."),
     ),
     "In your tests": (
-        Stub("serve", "serve:serve_command", "Run the model as a broker on a local TCP port."),
+        Stub(
+            "serve",
+            "serve:serve_command",
+            "Run the model as a broker on a local TCP port.",
+        ),
         Stub("adapter", "run:adapter_command", "Run the model as a program on stdin and stdout."),
         Stub("schema", "schema:schema_command", "Print a JSON schema; without a NAME, list them."),
     ),

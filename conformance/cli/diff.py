@@ -58,7 +58,7 @@ def diff_command(
     report: Path | None,
     as_json: bool,
 ) -> int:
-    """Find the shortest runs in which two revisions answer differently.
+    """Find the shortest runs that two revisions answer differently.
 
     There is one run for each pair of rules that decide the different answers.  Without options,
     several small scopes are searched; with options, their scope.

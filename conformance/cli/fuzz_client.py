@@ -105,7 +105,7 @@ def fuzz_client_command(
     as_json: bool,
     report: Path | None,
 ) -> int:
-    """Search a client library for violations, with scenarios drawn at random.
+    """Search a client library for violations, in random scenarios.
 
     Consumers start, close, crash, are removed and replaced, and the broker injects faults.  Records
     are written, read and committed all the time.  Then the faults end, and the group must recover.

@@ -161,7 +161,9 @@ def serve_command(
     seed: int | None,
     as_json: bool,
 ) -> int:
-    """Run the model as a broker on a local TCP port, until SIGINT or SIGTERM.
+    """Run the model as a broker on a local TCP port.
+
+    It runs until SIGINT or SIGTERM.
 
     mutant:NAME is a model with one fault.  serve prints the address of the first node when it is
     ready; with --json it prints all addresses.

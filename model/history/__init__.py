@@ -1,1 +1,1 @@
-"""Record what was sent to a coordinator and what it answered, and name it in words."""
+"""Record requests to a coordinator and its answers, and describe them in words."""

@@ -77,7 +77,7 @@ PATTERNS = {
     r"put(?:s|ting)? down to": "attributed to",
     r"so (?:much|many|long)(?! (?:as|that)\b)": "the number, with its unit",
     r"by turns": "alternately, in turn",
-    r"beside (?:it|them|that|this|these|those|each|an?|the)": "also, next to, in addition to",
+    r"beside (?:it|them|that|this|these|those|each|an?)": "also, next to, in addition to",
     r"dear(?:er|est|ly)?": "expensive, costly",
     r"told": "reported, answered, got; `told apart`: distinguished",
     r"tells?(?! me\b)": "reports, shows, has; `tell apart`: distinguish",
@@ -91,7 +91,7 @@ PATTERNS = {
     r"of one's own": "your own …, its own …",
     r"mend(?:s|ed|ing)?": "fix",
     r"held (?:to|against)": "checked against, counted as a failure",
-    r"looked at|looks? at (?:it|what|how|why)": "checked, checks",
+    r"looked at|looks? at (?:what|how|why)": "checked, checks",
     r"in peace": "without faults",
     r"acquit\w*|suspicions?|liars?|lying|deeds?|oddit(?:y|ies)|forgiven": "plain words",
     r"whoever": "any client, any member, everybody that",
@@ -99,7 +99,7 @@ PATTERNS = {
     r"is known of": "as expected, as known",
     r"c[ao]me(?:s)? out (?:differently|alike|as)": "has another outcome, has the same outcome",
     r"what (?:a|an|the|each|it|they) [^.,;:?()]{1,40}c[ao]mes? to": "the result",
-    r"the same,": "like …, but",
+    r"(?:the same|likewise), (?:but )?(?:in|with|for|of|without)": "like …, but",
 }
 """Patterns that no text for users has, each with better words.  They match whole words."""
 

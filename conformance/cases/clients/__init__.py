@@ -1,1 +1,1 @@
-"""Define what is done to a client in a test: steps, scenarios, faults, and their catalogue."""
+"""Define the actions on a client in a test: steps, scenarios, faults, and their catalogue."""

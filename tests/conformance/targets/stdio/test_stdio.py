@@ -126,7 +126,7 @@ async def test_a_liar_is_found_out_and_ended(name: str, problem: str, started: l
         ("exit 3", "the program exited with code 3 instead of answering."),
         ("kill -TERM $$", "the program was ended by SIGTERM instead of answering."),
         ("kill -KILL $$", "the program was ended by SIGKILL instead of answering."),
-        ("echo rubbish; read line", "(char 0)). It was killed. What came: 'rubbish'."),
+        ("echo rubbish; read line", "(char 0)). It was killed. Received: 'rubbish'."),
         (
             "exec >&-; read line",
             "the program closed its stdout instead of answering. It was killed.",
