@@ -374,7 +374,9 @@ def _print_check(
 ) -> None:
     """Print the results; `in_full`: with each world, and the runs of expected failures."""
     name, verdict = checked.revision.name, checked.verdict()
-    line = verdict_line((name,), [checked.verdict(most) for most in SHORTER])
+    line = verdict_line(
+        (name, name.rpartition("/")[2]), [checked.verdict(most) for most in SHORTER]
+    )
     screen.print(Text(line, style="bold"), soft_wrap=True)
     screen.print()
     counts = Counter(checked.findings())

@@ -408,7 +408,7 @@ def explore_command(
         echo_json(exploration_json(explored))
     else:
         line = verdict_line(
-            (explored.revision.name,),
+            (explored.revision.name, explored.revision.name.rpartition("/")[2]),
             [_verdict(explored, most) or "no property is violated" for most in SHORTER],
         )
         _print_exploration(console(), line, exploration_json(explored), explored.failures)

@@ -166,7 +166,10 @@ def _verdict_line(proof: Proof) -> str:
         rest = f"{plural(len(proof.uncovered), 'step')} not covered"
     elif not others and proof.expected:
         rest = "every obligation is proved, or fails as expected"
-    return verdict_line((proof.revision,), [_verdict(proof, most) or rest for most in SHORTER])
+    return verdict_line(
+        (proof.revision, proof.revision.rpartition("/")[2]),
+        [_verdict(proof, most) or rest for most in SHORTER],
+    )
 
 
 def _only_explored() -> list[str]:

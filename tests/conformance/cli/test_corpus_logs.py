@@ -53,7 +53,7 @@ def test_a_violated_group_is_exit_code_1(
     ("arguments", "says"),
     [
         (["audit", LOG, "--out", "{}", "--skew", "b=1"], "no log is of a broker 'b'"),
-        (["audit", LOG, "--out", "{}", "--date-pattern", "yy"], "tells no full date"),
+        (["audit", LOG, "--out", "{}", "--date-pattern", "yy"], "has no full date"),
         (["audit", LOG, "--out", "{}", "--revision", "no"], "no"),
         (["audit", LOG, "--out", "{}", "--master", "local[1]"], "give both"),
         (["metrics", "{}"], "holds no audit.json"),

@@ -53,12 +53,12 @@ MEMBER_ID_REQUIRED, member id A-1  [JOIN-STATIC-EMPTY-MAPPED]
   4  at 0 ms  c2 (A)  JoinGroup v9 (member A-1, instance A) → \
 NONE, generation 1, leads [A-1]  [JOIN-KNOWN-INSTANCE]
      comment-table-1, JOIN-UNKNOWN-INSTANCE: an unknown id is refused, \
-with an instance or without ("""
+with or without an instance ("""
         in out
     )
     assert "kip-345, JOIN-INSTANCE-FENCED: the instance is mapped to another member id" in out
     assert "Rules that differ, but nothing shows it: " in out
-    assert out.endswith("comment-table-1 and kip-345 differ in 4 ways.\n")
+    assert out.startswith("comment-table-1 and kip-345 differ in 4 ways.\n")
 
 
 def test_the_zombie_is_found_without_any_options(capsys: pytest.CaptureFixture[str]) -> None:
@@ -94,7 +94,7 @@ def test_a_long_list_is_titles_from_some_point_on(capsys: pytest.CaptureFixture[
     titles = [line for line in out.splitlines() if line[:1].isdigit()]
     assert len(titles) > 8
     assert all(line.endswith(" steps)") for line in titles[8:])
-    (there,) = (n for n, line in enumerate(out.splitlines()) if line.startswith("Titles only"))
+    (there,) = (n for n, line in enumerate(out.splitlines()) if line.startswith("Only titles"))
     assert out.splitlines()[there + 1].startswith("9. ")
     assert len(out.splitlines()) < 120
 
@@ -109,7 +109,7 @@ def test_nothing_differs_and_everything_was_compared(capsys: pytest.CaptureFixtu
 
 def test_nothing_differs_so_far(capsys: pytest.CaptureFixture[str]) -> None:
     assert diff("kafka-4", "kafka-3.9", "--max-depth", "2") == HOLDS
-    assert "there is more than was compared" in capsys.readouterr().out
+    assert "so far; the search is not complete" in capsys.readouterr().out
 
 
 def test_a_broken_model_is_told_from_the_base_which_judges_its_runs(

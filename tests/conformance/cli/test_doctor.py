@@ -36,7 +36,9 @@ def two_checks(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_missing_is_told_with_its_use_and_its_remedy() -> None:
     ran = invoke()
     assert ran.return_value == 0
-    assert [line.split()[:2] for line in ran.output.splitlines()[::2]] == [
+    verdict, _, *rows = ran.output.splitlines()
+    assert verdict == "Everything needed is there."
+    assert [line.split()[:2] for line in rows[::2]] == [
         ["python", "yes"],
         ["beam", "no"],
     ]

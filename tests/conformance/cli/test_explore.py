@@ -161,7 +161,7 @@ def test_what_is_not_stored_is_seen_where_the_coordinator_fails_over(
     path.write_text(NOT_STORED, encoding="utf-8")
     result = run("check", f"{path}:FORGETS", "--question", "failover", "--question", "zombie")
     assert result.exit_code == 1
-    assert "not safe: stable-is-stored (" in result.stdout
+    assert ": not safe: stable-is-stored\n" in result.stdout
     told = result.stdout.partition("\nstable-is-stored: violated\n")[2]
     lines = told.partition("\n\n")[0].splitlines()
     assert lines[1] == (
@@ -294,7 +294,7 @@ def test_a_property_that_is_asked_for_and_never_put_to_the_test_fails(
     world = ("--question", "zombie")
     result = run("check", f"{path}:KAFKA_4", *world, *asked)
     assert result.exit_code == 1
-    assert "not shown to be safe (1 holds, 1 never put to the test)" in result.stdout
+    assert result.stdout.splitlines()[0].endswith(": not shown to be safe")
     assert "\nnever-tested: never put to the test\n" in result.stdout
     found = json.loads(run("check", f"{path}:KAFKA_4", *world, *asked, "--json").stdout)
     assert found["holds"] is False
@@ -320,7 +320,7 @@ def test_a_check_that_a_limit_ends_says_what_was_explored_and_exits_2(
         result = run(*asked, *limit)
         assert result.exit_code == 2
         assert re.search(
-            r": nothing violated in the [\d,]+ states explored; not finished \(1 holds\)",
+            r": nothing violated in the [\d,]+ states explored; not finished\n",
             result.stdout,
         )
         assert "states, not finished" in result.stdout
@@ -533,7 +533,8 @@ def test_what_is_only_different_is_safe_and_fails_with_strict_alone(run: Run) ->
     asked = ("check", FIRST_WINS, "--question", "zombie")
     result = run(*asked)
     assert result.exit_code == 0
-    assert f"safe in these worlds; changes one promise: {broken} (" in result.stdout
+    assert "FIRST_WINS: safe in these worlds; changes one promise\n" in result.stdout
+    assert f"\nsafe in these worlds; changes one promise: {broken}\n" in result.stdout
     assert "\n  promise: clients get another answer\n" in result.stdout
     strict = run(*asked, "--strict", "--json")
     found = json.loads(strict.stdout)
@@ -548,7 +549,7 @@ def test_a_rebalance_without_need_costs_and_is_not_called_safe_where_nothing_els
     newcomer = ("--property", "a-newcomer-stops-nobody")
     result = run("check", TODAY, "--question", "bad manners", *newcomer)
     assert result.exit_code == 0
-    assert f"{TODAY}: costs rebalances: a-newcomer-stops-nobody (1 violated)" in result.stdout
+    assert f"{TODAY}: costs rebalances: a-newcomer-stops-nobody\n" in result.stdout
     small = ("--revision", TODAY, "--instances", "2", "--act", "join", "--act", "sync")
     assert run("explore", *small, *newcomer).exit_code == 0
     assert run("explore", *small, *newcomer, "--strict").exit_code == 1

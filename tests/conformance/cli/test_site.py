@@ -20,7 +20,7 @@ def test_it_says_what_to_open(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     write_kept(tmp_path / "some", kept("kafka:4.3.0", {"LEAVE-MEMBER/one": "pass"}))
     site = tmp_path / "site"
     assert ended(["site", str(tmp_path / "some"), "--report", str(site)]) == 0
-    assert capsys.readouterr().out == f"{site / 'index.html'}: 1 certificate\n"
+    assert capsys.readouterr().out == f"1 certificate: 1 holds\nRead {site / 'index.html'}\n"
     assert (site / "badges" / "kafka-4.3.0.svg").is_file()
 
 

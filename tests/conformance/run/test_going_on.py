@@ -87,7 +87,7 @@ def test_a_second_fault_behind_the_first_is_reported_beside_it(second: str) -> N
     assert both.outcome is Outcome.FAIL
     assert both.broken(KAFKA_4) == f"{api}-INSTANCE-FENCED"
     assert first.fingerprint(KAFKA_4) in both.behind
-    assert "Before that" in both.message
+    assert "Also wrong before that" in both.message
 
 
 def test_a_failure_behind_a_deviation_is_judged_again_from_its_trace() -> None:

@@ -40,7 +40,7 @@ def test_the_user_is_told_by_an_event_or_at_the_start() -> None:
     name = "CLIENT-OLD-BROKER-TOLD"
     verdict = judge(name, evidence(A, B, *REFUSED, versions=AT_OLD))
     assert verdict.outcome is Outcome.PASS
-    assert verdict.sentence == "told UNSUPPORTED_VERSION"
+    assert verdict.sentence == "got UNSUPPORTED_VERSION"
     start = action("start", A, outcome="UNSUPPORTED_VERSION")
     assert judge(name, evidence(A, start, versions=AT_OLD)).outcome is Outcome.PASS
     assert "not told" in judge(name, evidence(A, versions=AT_OLD)).observed

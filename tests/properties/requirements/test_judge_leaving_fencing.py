@@ -131,7 +131,7 @@ def test_what_happens_when_the_user_polls_on_is_stated() -> None:
     silent = judge("CLIENT-FENCED-POLLED-ON", evidence(OUT, POLLED_ON))
     assert silent.sentence == "the user of a polls on and gets nothing"
     again = judge("CLIENT-FENCED-POLLED-ON", evidence(OUT, POLLED_ON, told(A, 1010)))
-    assert again.sentence == "the user of a polls on and is told FENCED_INSTANCE_ID"
+    assert again.sentence == "the user of a polls on and gets FENCED_INSTANCE_ID"
 
 
 def test_a_join_after_the_user_polled_on_is_not_by_itself() -> None:

@@ -206,7 +206,7 @@ def test_a_violation_is_told_with_its_line_and_a_trace_to_replay(
         (["--skew", "b1"], "--skew 'b1' is not KEY=NUMBER, such as broker-2=150"),
         (["--skew", "b9=5"], "no log is of a broker 'b9'"),
         (["--group", "nobody"], "no line names the group 'nobody'"),
-        (["--date-pattern", "HH:mm"], "tells no full date"),
+        (["--date-pattern", "HH:mm"], "has no full date"),
         (["--timezone", "Mars"], "there is no time zone 'Mars'"),
         (
             ["--config", "group.initial.rebalance.delay=3"],

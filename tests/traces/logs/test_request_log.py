@@ -238,7 +238,7 @@ def test_a_head_without_a_date_tells_none() -> None:
 
 @pytest.mark.parametrize(
     ("pattern", "says"),
-    [("HH:mm:ss,SSS", "tells no full date"), ("yyyy-QQ-dd", "'QQ', which is not read")],
+    [("HH:mm:ss,SSS", "has no full date"), ("yyyy-QQ-dd", "'QQ', which is not read")],
 )
 def test_a_pattern_that_can_t_be_used_is_refused(pattern: str, says: str) -> None:
     with pytest.raises(DatePatternError, match=says):
