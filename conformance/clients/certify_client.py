@@ -198,7 +198,7 @@ class ClientCertifier:
             outcome=outcome,
             level=case.level,
             message=verdict.sentence,
-            observed=verdict.observed if outcome is Outcome.FAIL else "",
+            observed=verdict.observed,
             attempts=len(runs.verdicts),
             notes=notes,
             evidence=evidence,

@@ -122,6 +122,10 @@ class CheckResult:
         """Return the result as it would be without going on behind a deviation."""
         return self
 
+    def listed_rules(self, revision: Revision) -> tuple[str, ...]:  # noqa: ARG002
+        """Return the rules by which an entry for all checks may name the failure."""
+        return ()
+
     def is_covered_by(self, entry: KnownFailure) -> bool:
         """Tell if an entry that names the check is about what was seen in it."""
         # One that comes now and then is unknown if it didn't come each time.
@@ -168,12 +172,12 @@ class CaseResult(CheckResult):
         return None if rule is None else rule.id
 
     def listed_rules(self, revision: Revision) -> tuple[str, ...]:
-        """Return the rules by which a list may name the failure: the broken one.
+        """Return the rules by which an entry for all checks may name the failure: the broken one.
 
         Of an answer too early, or in wrong bytes, also those that took the request in.
         """
         violation = self.violation
-        if violation is None:
+        if violation is None or self.outcome is not Outcome.FAIL:
             return ()
         either = violation.wait is not None or violation.detail.startswith("bytes ")
         return (self.broken(revision) or "", *(violation.decided_by if either else ()))

@@ -281,6 +281,7 @@ def apply(
                 is_own or (fails and as_listed.known is not None)
             ):
                 return as_listed
+        names: Sequence[str] = ()
         if isinstance(result, CaseResult) and result.outcome is Outcome.FAIL and result.violation:
             names = departures_in(result.attribution(revision).cause)
             if names and all(name in by_cause for name in names):
@@ -288,10 +289,10 @@ def apply(
                 return _as_known(result, next(own, by_cause[names[0]]))
             # What no listed departure explains is none of theirs, whatever it looks like.
             entries = [e for e in entries if not e.cause or not e.shows_as(result.observed)]
-            rules = () if names else result.listed_rules(revision)
-            general = listed.general(rules, result.observed)
-            if general is not None and not any(e.shows_as(result.observed) for e in entries):
-                return _as_known(result, general)
+        rules = () if names else result.listed_rules(revision)
+        general = listed.general(rules, result.observed)
+        if general is not None and not any(e.shows_as(result.observed) for e in entries):
+            return _as_known(result, general)
         return _applied(result, entries)
 
     return tuple(map(applied, results))

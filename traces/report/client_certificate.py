@@ -21,6 +21,7 @@ from msgspec import field
 from fencepost.model.history.words import plural
 from fencepost.model.messages.errors import kafka_error
 from fencepost.model.messages.messages import JoinGroupResponse, SyncGroupRequest
+from fencepost.model.revision import Revision
 from fencepost.model.table.table import Level
 from fencepost.properties.judging.known_failures import KnownFailure, note_of, read_notes
 from fencepost.properties.judging.outcome import TRACED, CheckResult, Outcome
@@ -133,13 +134,17 @@ class ClientResult(CheckResult):
         """Return the end of what each process wrote to stderr, of a result that has a trace."""
         return self.evidence.stderr if self.evidence is not None and self.has_trace else {}
 
+    def listed_rules(self, revision: Revision) -> tuple[str, ...]:  # noqa: ARG002
+        """Return the obligation, if a run violated it."""
+        return (self.obligation,) if self.observed else ()
+
     def is_covered_by(self, entry: KnownFailure) -> bool:
         """Tell if an entry that names the case is about what was seen in it.
 
-        An undecided case has no signature.
+        An undecided case has a signature where one run failed.
         """
         if self.outcome is Outcome.UNKNOWN:
-            return entry.intermittent
+            return entry.intermittent and (not self.observed or entry.shows_as(self.observed))
         return self.outcome is Outcome.FAIL and entry.shows_as(self.observed)
 
 

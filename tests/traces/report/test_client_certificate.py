@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +9,11 @@ from jsonschema import Draft202012Validator
 from support.client_results import FAILED, LACKS, UNDECIDED, certificate, listed, result
 from support.client_story import call, evidence, heartbeat, leave, read, revoked, run
 
+from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.table.table import Level
+from fencepost.properties.judging.known_failures import KnownFailure
 from fencepost.properties.judging.outcome import Outcome
+from fencepost.properties.judging.report import apply
 from fencepost.traces.report.certificate_data import CertificateFileError
 from fencepost.traces.report.certificate_schema import CLIENT_SCHEMA
 from fencepost.traces.report.client_certificate import (
@@ -44,6 +48,22 @@ def test_a_verdict_and_its_line(results: list[ClientResult], code: int, said: st
     made = certificate(*results)
     assert made.exit_code() == code
     assert made.summary() == f"lib:1.2.3 (lib 1.2.3) on serve: {said}"
+
+
+def test_a_failure_that_is_known_in_all_cases_is_known_where_it_comes_once_too() -> None:
+    case, rule, observed = "CLIENT-CLOSE-STATIC-STAYS/x", FAILED.obligation, FAILED.observed
+    entry = KnownFailure("lib", "*", case, rule, observed, "why", "", anywhere=True)
+    once = result(Outcome.UNKNOWN, message="one of 3 runs", observed=observed)
+    other = replace(FAILED, observed="something else")
+    results = apply([FAILED, once, other, UNDECIDED], [entry], KAFKA_4)
+    assert [one.outcome for one in results] == [
+        Outcome.KNOWN_FAILURE,
+        Outcome.KNOWN_FAILURE,
+        Outcome.FAIL,
+        Outcome.UNKNOWN,
+    ]
+    intermittent = KnownFailure("lib", "*", once.case.id, rule, "another", "y", "", True)
+    assert apply([once], [intermittent], KAFKA_4)[0].outcome is Outcome.UNKNOWN
 
 
 def test_what_is_below_the_level_is_not_counted() -> None:
