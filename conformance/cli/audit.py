@@ -52,7 +52,7 @@ _Log = TypeVar("_Log", RequestLog, ServerLog)
     epilog=exit_codes(
         "all groups are explained",
         "a group is violated, or --fail-on applies",
-        "no group is violated, but one is unknown or not judged, or a line could not be read",
+        "no violation, but a group is unknown or not judged, or a line not read",
     ),
 )
 @files_argument("files", "FILE...", folders=True)
@@ -92,7 +92,7 @@ def audit_command(
     as_json: bool,
     report: Path | None,
 ) -> int:
-    """Report what consumers did, and whether the broker was right, from logs.
+    """Report from logs what consumers did, and if brokers erred.
 
     The report names processes that fenced each other, the cause of each rebalance, and the setting
     that would have avoided it.  A request log also shows whether the broker was right: each group

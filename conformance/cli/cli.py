@@ -139,7 +139,7 @@ _SECTIONS = {
         Stub(
             "audit",
             "audit:audit_command",
-            "Report what consumers did, and whether the broker was right, from logs.",
+            "Report from logs what consumers did, and if brokers erred.",
         ),
     ),
     "Deployments": (

@@ -55,7 +55,7 @@ _LOGS = (
         "corpus_logs:audit_logs_command",
         "Audit many logs of brokers and write the results as tables.",
     ),
-    Stub("watch", "corpus_logs:watch_command", "Audit logs as they grow, on Spark."),
+    Stub("watch", "corpus_logs:watch_command", "Audit request logs while they grow, on Spark."),
     Stub("metrics", "corpus_logs:metrics_command", "Draw the figures of an audit: metrics.html."),
 )
 
