@@ -151,7 +151,7 @@ _SECTIONS = {
         Stub(
             "advise",
             "advise:advise_command",
-            "Advise the settings that leave partitions without a consumer for the shortest time.",
+            "Advise the settings that lose the least consumption.",
         ),
     ),
     "Traces": (

@@ -40,7 +40,7 @@ from fencepost.traces.logs.log_files import LogFileError
     epilog=exit_codes(
         "all groups are explained, or unjudged",
         "a group is violated",
-        "no group is violated, but one is unknown, or a line about groups could not be read",
+        "no violation, but a group is unknown, or a line not read",
     ),
 )
 @files_argument("logs", "LOGS...")
