@@ -476,7 +476,7 @@ DEPARTURES: Mapping[str, Departure] = {
     for departure in (
         Departure(
             "protocol-twice",
-            "a member that offers a protocol twice shuts the group",
+            "a member that offers a protocol twice locks out all others",
             _BOTH,
             {
                 **dict.fromkeys(_OFFERING, afterwards(_miscounted)),
@@ -488,45 +488,45 @@ DEPARTURES: Mapping[str, Departure] = {
         ),
         Departure(
             "pending-leave",
-            "the leave of a pending id rebalances a stable group",
+            "a LeaveGroup with a pending member id rebalances a stable group",
             _NEW,
             {Do.REMOVE_PENDING: afterwards(_rebalances, "LEAVE-MEMBER-PENDING")},
         ),
         Departure(
             "absent-static-member",
-            "a static member that is away is removed before its session ends",
+            "an absent static member is removed before its session ends",
             _BOTH,
             {Do.COMPLETE_JOIN: afterwards(_awaits_everybody)},
         ),
         Departure(
             "parked-sync",
-            "the parked sync of a member that is removed is never answered",
+            "the waiting SyncGroup of a removed member is never answered",
             _BOTH | {KFAKE},
             dict.fromkeys((Do.REMOVE_MEMBER, Do.REMOVE_HOLDER), retold(_unanswered_sync)),
         ),
         Departure(
             "restart-session",
-            "after a restart the first session timer runs for the old process's timeout",
+            "after a restart the old session timeout applies until the first heartbeat",
             _BOTH,
             {Do.REPLACE_HOLDER: afterwards(_old_session)},
             Level.SHOULD,  # a session ends, but the KIP doesn't say which process's counts
         ),
         Departure(
             "restart-in-first-join",
-            "a restart during the first join is removed after its session timeout",
+            "a static member that restarts during its first join is removed at its session timeout",
             _OLD,
             {Do.REPLACE_HOLDER: afterwards(_still_new)},
         ),
         Departure(
             "refused-restart",
-            "a restart that can't be stored leaves its subscription",
+            "a restart that can't be stored leaves its subscription behind",
             _OLD,
             {Do.KEEP_HOLDER: afterwards(_keeps_the_subscription)},
             Level.SHOULD,  # the KIP says nothing of what can't be stored
         ),
         Departure(
             "restart-before-sync",
-            "a restart before the sync rebalances the group once more",
+            "a restart between join and sync causes a rebalance later",
             _BOTH,
             {Do.REPLACE_HOLDER: afterwards(_awaits_replaced)},
         ),
@@ -539,21 +539,21 @@ DEPARTURES: Mapping[str, Departure] = {
         ),
         Departure(
             "refused-member",
-            "a member that is refused for want of room holds up the rebalance",
+            "a member that is refused holds up the rebalance of a full group",
             _NEW,
             level=Level.SHOULD,  # the KIP says nothing of a group's size
             unchecked=frozenset({"JOIN-GROUP-FULL", "JOIN-GROUP-FULL-PENDING", "SESSION-WAITING"}),
         ),
         Departure(
             "delay-cut-short",
-            "the expiry of a pending id ends the initial delay",
+            "an expired pending member id ends the initial rebalance delay",
             _NEW,
             {Do.REMOVE_PENDING: afterwards(_ends_the_delay, "SESSION-PENDING")},
             Level.SHOULD,  # the delay saves rebalances; no sentence of KIP-345 or property needs it
         ),
         Departure(
             "delay-for-nobody",
-            "an initial delay is extended for a member of an earlier one",
+            "the initial rebalance delay is extended although no new member joins",
             _BOTH,
             {
                 Do.COMPLETE_JOIN: afterwards(_remembers_newcomer),
@@ -564,28 +564,28 @@ DEPARTURES: Mapping[str, Departure] = {
         ),
         Departure(
             "delay-not-extended",
-            "newcomers don't extend the initial delay of a group that had members before",
+            "new members don't extend the initial delay of a group that had members before",
             _OLD,
             dict.fromkeys(ADDING, afterwards(_comes_unnoticed)),
             Level.SHOULD,  # as for delay-cut-short
         ),
         Departure(
             "kept-without-generation",
-            "a group that had no generation yet survives a failover",
+            "a group without a generation survives a failover",
             _NEW,
             dict.fromkeys(_MAKING, afterwards(_kept_when_made)),
             Level.SHOULD,  # nobody is fenced or let in by it; the KIP says nothing of such a group
         ),
         Departure(
             "unseen-at-first",
-            "a group that was just made is neither listed nor described",
+            "a new group is not listed or described at first",
             _NEW,
             {**dict.fromkeys(_MAKING, afterwards(_unseen_when_made)), **_WRITTEN_LATER},
             Level.SHOULD,  # no membership depends on an administrator's view
         ),
         Departure(
             "undone-group",
-            "a group that a refused commit made is undone with its members",
+            "a failed first write deletes a group with its members",
             _NEW,
             {
                 **_WRITTEN_LATER,

@@ -69,7 +69,7 @@ def test_a_formula_is_no_live_value() -> None:
 
 
 def test_a_relation_is_said_of_its_sorts() -> None:
-    with pytest.raises(ValueError, match=r"member is said of \(id\)"):
+    with pytest.raises(ValueError, match=r"member is about \(id\)"):
         MEMBER.now(I)
 
 

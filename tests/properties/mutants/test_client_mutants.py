@@ -30,5 +30,7 @@ def test_a_name_is_found_with_and_without_its_prefix() -> None:
 
 
 def test_a_wrong_name_is_answered_with_a_near_one() -> None:
-    with pytest.raises(KeyError, match=r"no lying client 'hotloop' \(did you mean hot-loop\?\)"):
+    with pytest.raises(
+        KeyError, match=r"no mutant of a client is called 'hotloop' \(did you mean hot-loop\?\)"
+    ):
         find_client_mutant("hotloop")

@@ -137,8 +137,9 @@ def test_a_known_cause_names_its_bug_and_is_told_in_words(open_page: Open, text:
     page.get_by_role("heading", name="1 In the corpus").click()
     bug = page.get_by_role("listitem").filter(has_text="kafka: pending-leave")
     expect(bug).to_contain_text(
-        "It is <b>wrong</b>. Known cause: the leave of a pending id rebalances a stable group "
-        "(docs/findings/pending-leave.md). It was seen in 2 shapes. In the corpus as pending-leave."
+        "It is <b>wrong</b>. Known cause: a LeaveGroup with a pending member id "
+        "rebalances a stable group (docs/findings/pending-leave.md). It was seen in 2 shapes. "
+        "In the corpus as pending-leave."
     )
 
 

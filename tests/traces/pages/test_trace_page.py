@@ -234,7 +234,7 @@ def test_a_lesser_fault_before_the_wrong_step_is_not_called_as_expected(open_pag
     page = open_page(trace_page([PageTrace(trace, "x", "x.json")]), "#step-2")
     expect_step(page, 2)
     assert "As expected." not in detail(page)
-    assert "protocolType is not what the model answers" in detail(page)
+    assert "protocolType is not the model's" in detail(page)
     page.get_by_role("region", name="The chosen step").get_by_role(
         "link", name=f"step {WRONG}"
     ).click()
