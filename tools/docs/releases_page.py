@@ -25,7 +25,7 @@ from fencepost.conformance.clients.driver_programs import find_client
 from fencepost.conformance.clients.stage import SERVE
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.targets.target_registry import find_revision
-from fencepost.properties.judging.known_failures import KnownFailure
+from fencepost.properties.judging.known_failures import KnownFailure, matches
 from fencepost.properties.judging.outcome import Outcome
 from fencepost.traces.files.known_failure_lists import CLIENT_FOLDER, KnownFailureList, read
 from fencepost.traces.report.client_certificate import ClientCertificate, ClientResult
@@ -220,6 +220,14 @@ def range_for(entry: KnownFailure, releases: Sequence[TriedRelease]) -> str | No
     return f">={'.'.join(map(str, first))},<{'.'.join(map(str, (*last[:-1], last[-1] + 1)))}"
 
 
+def _is_for_minor(entry: KnownFailure, version: str) -> bool:
+    """Tell if an entry is for a release, or begins with another patch of its minor one."""
+    begin = entry.versions.partition(",")[0].removeprefix(">=")
+    return matches(entry.versions, version) or (
+        begin[:1].isdigit() and _minor(begin) == _minor(version)
+    )
+
+
 def _minor(version: str) -> tuple[int, ...]:
     """Return the numbers that name a minor release: of 0.4.51, which has only patches, all."""
     numbers = tuple(map(int, version.split(".")))
@@ -227,10 +235,14 @@ def _minor(version: str) -> tuple[int, ...]:
 
 
 def ranged(library: str, releases: Sequence[TriedRelease]) -> KnownFailureList:
-    """Return a library's list with the ranges that its releases show."""
+    """Return a library's list with the ranges that its releases show.
+
+    An entry for other releases than those stays as it is.
+    """
     entries = {}
     for entry in entries_of(library):
-        versions = range_for(entry, releases) or entry.versions
+        is_for_them = any(_is_for_minor(entry, release.version) for release in releases)
+        versions = (range_for(entry, releases) if is_for_them else None) or entry.versions
         wide = structs.replace(entry, versions=versions)
         entries[wide.case, wide.observed, wide.versions] = wide
     return KnownFailureList(entries=tuple(entries.values()))
