@@ -37,11 +37,12 @@ def run_property(
     answers: str = _SISTER,
     expected: Mapping[str, str] | None = None,
     api: str = "",
+    version: int = 0,
 ) -> Property:
     """Make a property of this kind.  `proof`, `answers`: why these engines don't check it.
 
-    `expected`: revisions in which it fails, beside the waivers, which name the rules.  `api`: the
-    request without which nothing is said.
+    `expected`: revisions in which it fails, beside the waivers, which name the rules.  `api`,
+    `version`: the request without which nothing is said, and its lowest version.
     """
     return Property(
         id=name,
@@ -58,6 +59,7 @@ def run_property(
         expected_rules=waivers.rules(name),
         property_class=class_of(name),
         api=api,
+        version=version,
         harm=harm_of(name),
     )
 

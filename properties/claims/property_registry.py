@@ -70,8 +70,8 @@ def find_formula(name: str) -> Property:
 
 
 def applies(claim: Property, revision: Revision) -> bool:
-    """Return True if a revision has the requests that a property speaks of."""
-    return not claim.api or claim.api in revision.apis
+    """Return True if a revision has the requests that a property is about."""
+    return not claim.api or revision.apis.get(claim.api, (0, -1))[1] >= claim.version
 
 
 def adapted(claim: Property, revision: Revision) -> Property:

@@ -161,6 +161,8 @@ OF_WAITS = (
         "syncs in the group's generation, from version 5 on",
         waits.other_protocol_refused,
         waits.other_protocol,
+        api="SyncGroup",
+        version=5,
     ),
 )
 OF_LEAVES = (

@@ -364,7 +364,8 @@ class Property:
 
     `expected`: revision → the reason why the property fails there.  `expected_rules`: revision →
     exactly the rules that break a formula.  `property_class`: the damage of a violation; safety by
-    default.  `harm`: the damage in words.  `api`: the request that the property needs; "": none.
+    default.  `harm`: the damage in words.  `api`, `version`: the request that the
+    property needs, and its lowest version; "": none.
     """
 
     id: str
@@ -383,6 +384,7 @@ class Property:
     property_class: PropertyClass = PropertyClass.SAFETY
     harm: str = ""
     api: str = ""
+    version: int = 0
 
     def __post_init__(self) -> None:
         """Check the fields.  Raises ValueError if something is missing."""

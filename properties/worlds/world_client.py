@@ -409,7 +409,9 @@ ODD_ACTS: Mapping[str, OddAct] = {
         joins=True,
         since=("JoinGroup", 5),
     ),
-    "mislead": OddAct("SyncGroup with a protocol that was not selected", _mislead),
+    "mislead": OddAct(
+        "SyncGroup with a protocol that was not selected", _mislead, since=("SyncGroup", 5)
+    ),
     "assign": OddAct(
         "SyncGroup that assigns everything to its sender, which may be a follower", _assign
     ),

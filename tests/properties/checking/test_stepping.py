@@ -11,7 +11,7 @@ from fencepost.model.classic.effects import Do
 from fencepost.model.revision import SetRule
 from fencepost.model.revisions import revisions
 from fencepost.properties.checking.stepping import JudgedWorlds, Stepper, follow
-from fencepost.properties.claims.property_registry import PROPERTIES
+from fencepost.properties.claims.property_registry import PROPERTIES, applies, find_property
 from fencepost.properties.worlds.concretise import unfold
 from fencepost.properties.worlds.scope import ACTS, Scope
 from fencepost.properties.worlds.world import Act, World
@@ -151,3 +151,19 @@ def test_events_are_followed_as_far_as_they_go() -> None:
     made = follow(other, cut)
     assert 0 < made <= 10
     assert other.run().events == events[:made]
+
+
+@pytest.mark.parametrize("name", ["kafka-2.3", "kafka-2.4", "kafka-2.8"])
+def test_an_act_is_offered_where_the_release_has_its_fields(name: str) -> None:
+    """SyncGroup names a protocol from version 5 on."""
+    revision = revisions.find(name)
+    scope = Scope(clients=1, members=1, acts=("join", "sync", "mislead", "tick"))
+    walk, kinds = stepper(revision, scope), set()
+    for _ in range(4):
+        kinds |= {choice.act.kind for choice in walk.choices()}
+        walk.take(number_of(walk, "join") if "sync" not in kinds else 1)
+
+    assert "sync" in kinds
+    assert ("mislead" in kinds) is (revision.apis["SyncGroup"][1] >= 5)
+    told = find_property("another-protocol-is-told-so")
+    assert applies(told, revision) is ("mislead" in kinds)
