@@ -148,7 +148,7 @@ def _assumed(name: str) -> str:
 def advise_command(
     *, logs: tuple[Path, ...], group: str | None, as_json: bool, report: Path | None, **values: Any
 ) -> int:
-    """Advise the settings that lose the least consumption.
+    """Recommend the settings with the least loss of consumption.
 
     It weighs restarts that outlive the session against deaths that the group notices late, for
     eager and cooperative, dynamic and static members, and names a command of `fencepost simulate`

@@ -27,6 +27,7 @@ from fencepost.traces.audit.audit_results import UNKNOWN
 from fencepost.traces.audit.audit_settings import LogOptions
 from fencepost.traces.audit.log_audit import audit_log
 from fencepost.traces.audit.server_log_audit import audit_server_log
+from fencepost.traces.files.text_files import INDEX
 from fencepost.traces.logs.log_dates import why_unread
 from fencepost.traces.logs.log_files import LogFileError
 from fencepost.traces.logs.request_log import OTHER_API, RequestLog
@@ -50,7 +51,7 @@ _Log = TypeVar("_Log", RequestLog, ServerLog)
 @click.command(
     "audit",
     epilog=exit_codes(
-        "all groups are explained",
+        "all groups are explained; of server.log: all its lines were read",
         "a group is violated, or --fail-on applies",
         "no violation, but a group is unknown or not judged, or a line not read",
     ),
@@ -92,7 +93,7 @@ def audit_command(
     as_json: bool,
     report: Path | None,
 ) -> int:
-    """Report from logs what consumers did, and if brokers erred.
+    """Report from logs why groups rebalance, and check the broker.
 
     The report names processes that fenced each other, the cause of each rebalance, and the setting
     that would have avoided it.  A request log also shows whether the broker was right: each group
@@ -132,6 +133,7 @@ def audit_command(
     if prometheus is not None:
         write_metrics(run, prometheus)
     _say(run, as_json=as_json)
+    _say_where(report, as_json=as_json)
     if PROBLEMS in fail_on and run.report.problems:
         return 1
     if AVOIDABLE in fail_on and run.report.avoidable:
@@ -188,6 +190,11 @@ def _say(run: LogRun, *, as_json: bool) -> None:
         click.echo(line)
 
 
+def _say_where(report: Path | None, *, as_json: bool) -> None:
+    if report is not None and not as_json:
+        click.echo(f"Read {report / INDEX}")
+
+
 @contextmanager
 def _opened(kind: type[_Log], files: Sequence[Path], log_settings: LogOptions) -> Iterator[_Log]:
     """Open the logs, to be read with a bar while that lasts.  Raises LogFileError."""
@@ -241,4 +248,5 @@ def _traces(
     else:
         for row in audited:
             click.echo(row.line())
+    _say_where(report, as_json=as_json)
     return EXITS.get(worst(audited), 0)

@@ -219,7 +219,8 @@ class Recurring:
 
     `count`: takeovers, fencings, leaves or removals; `days`: of these, in days since 1970;
     `longest_ms`: the longest silence of a member that was removed, or the longest time without
-    poll(), or the longest wait for an id that was not used; `shortest_ms`: the shortest time from
+    poll(), or the longest wait for an id that was not used, or the longest time until a fenced
+    process got the error; `shortest_ms`: the shortest time from
     an assignment to the next rebalance of a loop.
     """
 
@@ -254,6 +255,10 @@ class Recurring:
                 self.count += 1
                 self.names.add(row.process)
         match row:
+            case FencingChain():
+                for turn in row.handovers:
+                    late_ms = 0 if turn.told_ms is None else turn.told_ms - turn.at_ms
+                    self.longest_ms = max(self.longest_ms, late_ms)
             case ThrownOut():
                 self.longest_ms = max(self.longest_ms, row.silent_ms)
             case PendingId():

@@ -174,7 +174,7 @@ class Cause(Enum):
 class Remedy(Enum):
     """Remedy that would have avoided a rebalance."""
 
-    NOTHING = "neither"
+    NOTHING = "none"
     STATIC = "static membership"
     LONGER_SESSION = "a longer session timeout"
     NO_LEAVE = "no LeaveGroup from the static member"

@@ -311,7 +311,7 @@ def _took(figures: GroupFigures) -> str:
 
 
 def _reasons(report: OperatorReport) -> Iterator[str]:
-    """Yield lines with reasons as they stand: of the broker where it is not known, of clients."""
+    """Yield lines that quote reasons: of the broker where it is not known, of clients."""
     rows = report.rebalances.rows
     other: dict[str, list[Rebalance]] = {}
     of_clients: dict[str, list[Rebalance]] = {}
@@ -321,12 +321,12 @@ def _reasons(report: OperatorReport) -> Iterator[str]:
             other.setdefault(reason, []).append(row)
         if row.client_reason and not row.client_reason.startswith(_USUAL):
             of_clients.setdefault(_without_ids(row.client_reason), []).append(row)
-    for whose, by_reason in (("The broker's reasons", other), ("Clients' reasons", of_clients)):
+    for who, by_reason in (("the broker", other), ("clients", of_clients)):
         most = sorted(by_reason.items(), key=lambda item: (-len(item[1]), item[0]))
         if most:
             text = "; ".join(_reason_text(*each) for each in most[:MOST])
             more = f"; and {len(most) - MOST:,} more" if len(most) > MOST else ""
-            yield f"{whose}, as they stand: {text}{more}."
+            yield f"Reasons that {who} gave (quoted): {text}{more}."
 
 
 def _reason_text(reason: str, rows: Sequence[Rebalance]) -> str:
@@ -361,11 +361,11 @@ def _kinds(report: OperatorReport) -> Iterator[str]:
     restarts = report.restarts.rows if connect else []
     for group in connect:
         away = [row.back_ms - row.at_ms for row in restarts if row.group == group]
-        longest = f", here up to {short(max(away))}" if away else ""
         yield (
-            f"{quoted(group)} is a group of Connect workers, which can't be static members. "
-            "scheduled.rebalance.max.delay.ms (300000 by default) keeps the tasks of a worker that "
-            f"is away{longest}. Each restart still costs its rebalances."
+            f"{quoted(group)} is a group of Connect workers, which can't be static members. Each "
+            "restart costs its rebalances. The tasks of an absent worker stand still until it "
+            "returns, or for scheduled.rebalance.max.delay.ms (300000 by default)."
+            f"{_longest_absence(max(away)) if away else ''}"
         )
     if streams := _of_kind(report, GroupKind.STREAMS):
         yield _STREAMS.format(some([quoted(group) for group in streams]))
@@ -374,6 +374,20 @@ def _kinds(report: OperatorReport) -> Iterator[str]:
         if own:
             needs = _away(report, library)
             yield f"Clients of {some(sorted(own))}: {without_static(library)}{needs}"
+
+
+def _longest_absence(away_ms: int) -> str:
+    """Compare an absence of a Connect worker with the default delay: the log doesn't show today's.
+
+    From its departure, since Connect counts the delay from there.
+    """
+    longest = f" The longest absence here was {short(away_ms)}"
+    if away_ms < _CONNECT_DELAY_MS:
+        return f"{longest}, shorter than the default, so nothing needs to change."
+    return f"{longest}: with the default, other workers took its tasks before it returned."
+
+
+_CONNECT_DELAY_MS = 300_000
 
 
 def _away(report: OperatorReport, library: ClientLibrary) -> str:

@@ -45,8 +45,9 @@ class OperatorProblem(RowPart, frozen=True):
     call poll()).  `group`, `instance_id`: where; `names`: the processes; `count`: number of
     occurrences, on `days` days; `first_ms`, `last_ms`: times of the first and the last; `says`:
     the problem, `remedy`: the remedy, each as sentences; `place`: the line that shows it, as
-    FILE:LINE; `longest_ms`: the longest silence, time without poll(), or wait, where the kind
-    has one; `of_broker`: a broker caused it, so no client can repair it.
+    FILE:LINE; `longest_ms`: the longest silence, time without poll(), wait, or time until a fenced
+    process got the error, where the kind has one; `of_broker`: a broker caused it, so no client can
+    repair it; `shared`: two or more consumers certainly share the instance id.
     """
 
     kind: str
@@ -62,6 +63,7 @@ class OperatorProblem(RowPart, frozen=True):
     place: str
     longest_ms: int | None = None
     of_broker: bool = False
+    shared: bool = False
 
 
 def operator_problems(report: OperatorReport) -> list[OperatorProblem]:
@@ -74,10 +76,12 @@ def _problem(problem: Recurring, report: OperatorReport) -> OperatorProblem:
     kind = None if figures is None else figures.kind
     library = None if figures is None else BY_NAME.get(figures.library)
     is_known = report.shows(problem.first.group, "fenced")
+    is_shared = problem.kind == "ping-pong"
     says, remedy = _sentences(problem, kind, library, is_known=is_known)
     if problem.count > 1 and not report.shows(problem.first.group, "ping-pong"):
         if isinstance(problem.first, FencingChain) and _is_shared(problem.first):
             says, remedy = _shared(problem, problem.first)
+            is_shared = True
         elif problem.kind == "fenced":
             says += _MAY_BE_SHARED
     return OperatorProblem(
@@ -94,6 +98,7 @@ def _problem(problem: Recurring, report: OperatorReport) -> OperatorProblem:
         problem.place,
         problem.longest_ms or None,
         problem.is_of_broker,
+        is_shared,
     )
 
 
@@ -182,7 +187,7 @@ def _ping_pong(problem: Recurring, row: FencingChain) -> tuple[str, str]:
         (
             f"{_names(sorted(problem.names))} share group.instance.id {row.instance_id} in group "
             f"{quoted(row.group)}: it was taken over {rhythm(problem)}, and each fenced the other."
-            f"{_both(row)}"
+            f"{_both(problem)}"
         ),
         "Give each process its own group.instance.id, for example the name of its pod.",
     )
@@ -215,27 +220,28 @@ def _shared(problem: Recurring, row: FencingChain) -> tuple[str, str]:
     turn = row.decisive
     return (
         (
-            f"Two or more processes share group.instance.id {row.instance_id} in group "
+            f"Two or more consumers share group.instance.id {row.instance_id} in group "
             f"{quoted(row.group)}: one took it from another, which was alive and was fenced, "
             f"{rhythm(problem)}{_every(row)}, too often for restarts. The first: "
-            f"{turn.to_process} took it from {turn.from_process} at {at(turn.at_ms)}.{_both(row)}"
+            f"{turn.to_process} took it from {turn.from_process} at {at(turn.at_ms)}. For the "
+            'others see "Who held each instance id" in the page, or chains in audit.json (--report '
+            f"DIR).{_both(problem)}"
         ),
         (
-            "Give each process its own group.instance.id, for example the name of its pod. "
-            "FENCED_INSTANCE_ID is fatal: let the fenced consumer end, and don't start it again "
-            "with this id."
+            "Give each consumer its own group.instance.id, for example the name of its pod. This "
+            "log doesn't show which of them should keep the id. FENCED_INSTANCE_ID is fatal: let "
+            "the fenced consumer end, and don't start it again with this id."
         ),
     )
 
 
-def _both(row: FencingChain) -> str:
-    """Say for how long two processes may read the same partitions; "" where it isn't known."""
-    delays_ms = [turn.told_ms - turn.at_ms for turn in row.handovers if turn.told_ms is not None]
-    if not delays_ms:
+def _both(problem: Recurring) -> str:
+    """Say for how long two consumers may read the same partitions; "" where it isn't known."""
+    if not problem.longest_ms:
         return ""
     return (
-        f" Both may read the same partitions until the old process gets the error, here for up to "
-        f"{short(max(delays_ms))}."
+        " Both may read the same partitions until the old consumer gets the error, here for up to "
+        f"{short(problem.longest_ms)}."
     )
 
 

@@ -61,9 +61,11 @@ def _sessions(report: OperatorReport) -> Iterator[str]:
     name = _session_name(report, groups)
     which = "all of these"
     if others:
+        names = " or ".join(r.value for r in AVOIDING if r in OF_SESSIONS and report.remedies[r])
         which = (
-            f"{len(needed):,} of these; the log doesn't show how long members were away in the "
-            f"other {others:,}"
+            f"{len(needed):,} of the {len(needed) + others:,} rebalances that {names} would have "
+            "avoided; the log doesn't show how long members were away in the other "
+            f"{others:,}"
         )
     enough_ms, today_ms = max(needed), _today_ms(report)
     if today_ms is not None and today_ms >= enough_ms:

@@ -54,7 +54,7 @@ def test_rates_are_those_of_a_week() -> None:
     rows = [
         rebalance(1000, "leave", "static membership", 8000),
         rebalance(50_000, "expiry", "a longer session timeout", 70_000),
-        rebalance(90_000, "expiry", "neither", None),
+        rebalance(90_000, "expiry", "none", None),
         rebalance(190_000, "expiry", "a longer session timeout", 30_000),
     ]
     thrown = {"group": "g", "at_ms": 190_000, "silent_ms": 30_000, "session_ms": 20_000}
@@ -124,7 +124,7 @@ def test_what_members_are_set_to_is_taken_from_a_log_that_shows_it() -> None:
             "session_ms": None,
             "assignors": [],
         }
-        tables = report(rebalances=table(rebalance(1000, "leave", "neither", None)))
+        tables = report(rebalances=table(rebalance(1000, "leave", "none", None)))
         return log_facts({**tables, "at_end": [{**shown, **row}]}, "g").facts
 
     found = facts(static=3, dynamic=0, session_ms=60_000, assignors=["cooperative-sticky"])

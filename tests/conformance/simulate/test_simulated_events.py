@@ -124,4 +124,4 @@ def test_so_it_is_of_a_session_that_is_too_short() -> None:
 
 
 def test_nothing_would_have_avoided_a_member_that_does_not_come_back() -> None:
-    assert simulate(SimulationRun(find_scenario("crash-for-good"))).remedies == {"neither": 1}
+    assert simulate(SimulationRun(find_scenario("crash-for-good"))).remedies == {"none": 1}

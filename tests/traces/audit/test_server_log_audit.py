@@ -113,7 +113,7 @@ def test_takeovers_that_come_often_may_be_of_a_shared_id_and_are_first(version: 
     often, once = (p for p in operator_problems(audited(version).report) if p.kind == "fenced")
     assert (often.instance_id, often.count, once.instance_id) == ("orders-2", 5, "billing-2")
     doubt = "This log doesn't show whether processes share the id, or restarts overlap"
-    assert often.says.startswith("Two or more processes share group.instance.id orders-2")
+    assert often.says.startswith("Two or more consumers share group.instance.id orders-2")
     assert doubt not in often.says
     assert doubt not in once.says
 

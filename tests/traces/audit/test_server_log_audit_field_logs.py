@@ -243,7 +243,7 @@ def test_poll_timeouts_are_told_once_with_a_value_that_is_long_enough() -> None:
 def test_takeovers_of_living_processes_have_a_rhythm() -> None:
     (problem,) = reported("24a").problems
     assert (problem.kind, problem.count) == ("fenced", 10)
-    assert "Two or more processes share group.instance.id sync-0 in group 'sync':" in text_of("24a")
+    assert "Two or more consumers share group.instance.id sync-0 in group 'sync':" in text_of("24a")
     assert "can't tell" not in text_of("24a")
     assert "This log doesn't show whether processes share the id, or restarts" in text_of("50")
     assert "10 times between 2025-09-12 08:00:00 UTC and 08:01:43, one every 11.5 s" in text_of(
@@ -271,7 +271,7 @@ def test_a_rolling_restart_of_connect_workers() -> None:
     assert report.avoidable == 0
     text = text_of("42")
     assert "scheduled.rebalance.max.delay.ms" in text
-    assert "that is away, here up to 49.2 s" in text
+    assert "The longest absence here was 49.2 s, shorter than the default, so nothing" in text
     said = "3 restarts of Connect workers cost 9 rebalances (they can't be static members: see"
     assert said in headline("42")
     assert report.problems == []

@@ -441,8 +441,8 @@ def test_a_reason_that_is_not_known_is_shown_as_it_stands(tmp_path: Path) -> Non
     (row,) = report.rebalances.rows
     assert (row.cause, row.who, row.reason) == (Cause.OTHER, "a", reason)
     text = "\n".join(operator_summary(report))
-    assert 'The broker\'s reasons, as they stand: "the moon is full for member a-…" once (' in text
-    assert 'Clients\' reasons, as they stand: "tired" once (' in text
+    assert 'Reasons that the broker gave (quoted): "the moon is full for member a-…" once (' in text
+    assert 'Reasons that clients gave (quoted): "tired" once (' in text
 
 
 def test_takeovers_that_come_too_often_for_restarts_are_a_loop(tmp_path: Path) -> None:

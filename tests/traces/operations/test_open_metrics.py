@@ -54,7 +54,7 @@ def test_what_operators_watch_is_counted(report: OperatorReport, is_open: bool) 
     found = samples(metrics_text(report, is_open=is_open))
     assert value(found, "rebalances", "orders", "new member") == 3
     assert value(found, "rebalances", "orders", "leave") == 1
-    assert value(found, "rebalances_by_remedy", "orders", "neither") == 4
+    assert value(found, "rebalances_by_remedy", "orders", "none") == 4
     assert value(found, "fenced", "orders") == 1
     assert value(found, "replacements", "orders") == 1
     assert value(found, "failed_rebalances", "orders") == 0

@@ -50,7 +50,7 @@ def test_a_worse_kind_is_first_however_rare() -> None:
 
 def test_takeovers_that_come_again_may_be_of_a_shared_id_where_the_log_tells_no_process() -> None:
     often, twice, once = told(5, 2, 1, unshown=True)
-    assert often.says.startswith("Two or more processes share group.instance.id i-1 in group 'g':")
+    assert often.says.startswith("Two or more consumers share group.instance.id i-1 in group 'g':")
     assert DOUBT not in often.says
     assert DOUBT in twice.says
     assert DOUBT not in once.says
