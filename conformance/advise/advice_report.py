@@ -67,10 +67,13 @@ def advice_verdict(document: Mapping[str, Any]) -> str:
     session = f"{advised['session_timeout_ms'] / 1000:g} s"
     setting = f"{advised['membership']}+{advised['strategy']}, {session}"
     loses = f"{advised[lost]:,.0f} partition-seconds a week"
-    if _is_as_today(document):
-        return f"Nothing to change: {setting} loses least, {loses}."
     than = document["compared_with"].partition(",")[0]
     against = f"{today[lost]:,.0f} {than if than == 'today' else f'with {than}'}"
+    if _is_as_today(document):
+        beat = "heartbeat_interval_ms"
+        if advised[beat] != today[beat]:
+            return f"Set a heartbeat interval of {advised[beat]} ms: {loses}, {against}."
+        return f"Nothing to change: {setting} loses least, {loses}."
     if document["conflict"]:
         return f"Not everything can be kept; best is {setting}: {loses}."
     if advised[lost] > today[lost]:
@@ -149,20 +152,21 @@ def _choice(advice: Advice, log: LogFacts | None) -> Iterator[str]:
     stays = is_known and best.is_static == advice.today.is_static
     price = f"{_sum(best.lost_s)} a week ({setting_words(best)})"
     instead = f"{_sum(other.lost_s)} with {against} ones ({setting_words(other)})"
-    rates = f"{best.week.rebalances:,.1f} and {other.week.rebalances:,.1f}"
     yield f"{'Keep' if stays else 'Choose'} {word} members: {price}, against {instead}."
     if not best.is_static and other.week.rebalances < best.week.rebalances:
         yield (
             "Choose static members only if rebalances cost you more than waiting partitions: "
-            f"{rates} rebalances a week."
+            f"{best.week.rebalances:,.1f} rebalances a week with dynamic members, "
+            f"{other.week.rebalances:,.1f} with static ones."
         )
     cheapest = advice.best_of(is_static=True)
     is_shorter = cheapest is not None and cheapest.session_s < other.session_s
     if other.is_static and cheapest is not None and is_shorter and cheapest.lost_s < other.lost_s:
         yield (
             f"Static members with a shorter session lose less ({_sum(cheapest.lost_s)} with "
-            f"{setting_words(cheapest)}), but then sessions end before restarts do, and static "
-            "membership saves fewer rebalances, or none."
+            f"{setting_words(cheapest)}), but then sessions end before restarts do: "
+            f"{cheapest.week.rebalances:,.1f} rebalances a week instead of "
+            f"{other.week.rebalances:,.1f}."
         )
 
 
@@ -242,12 +246,12 @@ def _sum_words(advice: Advice, inputs: Sequence[str]) -> Iterator[str]:
     else:
         yield (
             f"In a week it loses {then} instead of {now} {today_words(advice, inputs)}, "
-            f"{_rebalances(best, today)}. {unit}: {best.lost_s / partitions:,.1f} s for each "
-            f"partition, instead of {today.lost_s / partitions:,.1f} s."
+            f"{_rebalances(best, today)}. {unit}. That is {best.lost_s / partitions:,.1f} s for "
+            f"each partition, instead of {today.lost_s / partitions:,.1f} s."
         )
-    if TODAY & set(inputs):
+    if today.is_static and TODAY & set(inputs):
         part = outlives(today.known, today.session_s)
-        yield f"Of all restarts {100 * part:.1f} % outlive a session of {today.session_s:g} s."
+        yield f"{100 * part:.1f} % of the restarts exceed a session of {today.session_s:g} s."
 
 
 def _rebalances(best: SettingCost, today: SettingCost) -> str:
@@ -280,14 +284,16 @@ def _shorter_words(advice: Advice, inputs: Sequence[str]) -> Iterator[str]:
     best, today = advice.advised, advice.today
     if "session_s" not in inputs or best.session_s >= today.session_s:
         return
-    enough = "is enough for the restarts, too"
+    restarts = "Today's is long enough for the restarts, too."
     if outlives(today.known, today.session_s) > FEW:
-        enough = "is not long enough for the restarts, either"
+        restarts = "Today's is not long enough for the restarts, either."
+    if not best.is_static:
+        restarts = "Restarts need no longer session, since a dynamic member leaves when it stops."
     yield (
-        f"A session of {best.session_s:g} s is shorter than today's {today.session_s:g} s, which "
-        f"{enough}: with the shorter one a dead host is noticed "
-        f"{today.session_s - best.session_s:g} s sooner. Keep today's if a live process may "
-        f"be silent for longer than {best.session_s - best.heartbeat_s:g} s."
+        f"With a session of {best.session_s:g} s a dead host is noticed "
+        f"{today.session_s - best.session_s:g} s sooner than with today's {today.session_s:g} s. "
+        f"{restarts} Keep today's if a live process may be silent for longer than "
+        f"{best.session_s - best.heartbeat_s:g} s."
     )
 
 
@@ -311,8 +317,8 @@ def _static_words(advice: Advice, restarts: int | None) -> Iterator[str]:
             breaks = f" That breaks the gap of {known.gap_s:g} s."
         yield (
             f"If at most one restart in twenty may cause a rebalance, static members need a "
-            f"session of {enough.session_s:g} s, which "
-            f"{_percent(known, 1 - needed.outlives, restarts)} don't outlive: "
+            f"session of {enough.session_s:g} s. Then "
+            f"{_percent(known, 1 - needed.outlives, restarts)} end in time: "
             f"{setting_words(enough)} would lose {_sum(enough.lost_s)} in a week instead of "
             f"{now}, with "
             f"{enough.week.rebalances:,.1f} rebalances instead of {best.week.rebalances:,.1f}, "
@@ -746,7 +752,9 @@ def _table(*columns: str) -> Table:
 
 
 def _forms(advice: Advice, inputs: Sequence[str], log: LogFacts | None) -> Table:
-    table = _table("", "session", "rebalances", "new owners", "not consumed", "and warming up")
+    beats = len({each.heartbeat_s for each in both_settings(advice)}) > 1
+    names = ("rebalances", "new owners", "not consumed", "and warming up")
+    table = _table("", "session", *(["heartbeat"] if beats else []), *names)
     rows = [("advised", advice.advised), *(("", each) for each in advice.best[1:])]
     other = _alternative(advice, log)
     if other is not None and all(setting_words(other) != setting_words(each) for _, each in rows):
@@ -756,6 +764,7 @@ def _forms(advice: Advice, inputs: Sequence[str], log: LogFacts | None) -> Table
         table.add_row(
             f"{each.form} {f'({name})' if name else ''}",
             f"{each.session_s:g} s",
+            *([f"{each.heartbeat_s:g} s"] if beats else []),
             f"{week.rebalances:,.1f}",
             f"{week.moved:,.0f}",
             f"{week.unavailable_s:,.0f} s",

@@ -51,7 +51,7 @@ _Log = TypeVar("_Log", RequestLog, ServerLog)
 @click.command(
     "audit",
     epilog=exit_codes(
-        "all groups are explained; of server.log: all its lines were read",
+        "all groups are explained; for server.log: all its lines were read",
         "a group is violated, or --fail-on applies",
         "no violation, but a group is unknown or not judged, or a line not read",
     ),

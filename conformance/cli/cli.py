@@ -139,7 +139,7 @@ _SECTIONS = {
         Stub(
             "audit",
             "audit:audit_command",
-            "Report from logs what consumers did, and if brokers erred.",
+            "Report from logs why groups rebalance, and check the broker.",
         ),
     ),
     "Deployments": (
@@ -151,7 +151,7 @@ _SECTIONS = {
         Stub(
             "advise",
             "advise:advise_command",
-            "Advise the settings that lose the least consumption.",
+            "Recommend the settings with the least loss of consumption.",
         ),
     ),
     "Traces": (

@@ -52,8 +52,8 @@ from fencepost.traces.logs.request_log import MARK, TOO_LONG
 OTHER_LINE = "no line of a group coordinator about a group"
 OTHER_PROTOCOL = "about a group of another protocol (consumer, share or streams)"
 PASSED_OVER = (
-    "of a group coordinator that repeat or confirm another line, or are about offsets, partitions, or "
-    "groups without a member"
+    "of a group coordinator that repeat or confirm another line, or are about offsets, partitions, "
+    "or groups without a member"
 )
 STORAGE = "of other loggers about trouble with partitions of __consumer_offsets"
 UNREAD = "about a group, in words or a layout that is not read"

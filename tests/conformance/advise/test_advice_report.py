@@ -49,6 +49,16 @@ def test_what_is_right_is_left_as_it_is() -> None:
     assert verdict(advice(**own)).startswith("Nothing to change: static+")
 
 
+def test_another_heartbeat_interval_is_a_change() -> None:
+    today = {"is_static": False, "strategy": "cooperative", "session_s": 45.0}
+    found = advice(**today, restart_s=20.0, pause_s=30.0)
+    assert found.advised.is_set_as(found.today) is False
+    assert verdict(found).startswith("Set a heartbeat interval of 1000 ms: ")
+    text = printed(found, list(today))
+    assert "Keep today's settings" not in text
+    assert "  heartbeat" in text.partition("not consumed")[0]
+
+
 def test_what_was_said_is_not_assumed() -> None:
     known = advice().known
     every = assumptions(known, [])
