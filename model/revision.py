@@ -31,8 +31,9 @@ class SetRule:
     `table`: name of the table, as `fencepost table` prints it.  `rule`: a new `Rule`, or a changed
     one, `KAFKA_4.rule(ID).but(…)`.  `passage`: source of the difference.
 
-    Two rows must not apply in one situation: a new row needs a narrower guard in the old one.  A
-    rule with another effect needs another `because`.
+    Two rules must not apply in one situation: to add a rule, exclude its situations from the guard
+    of the old rule, `OLD.but(guard=all_of(OLD.guard, negate(NEW.guard)))`.  A rule with another
+    effect needs another `because`.
     """
 
     table: str

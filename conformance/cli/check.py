@@ -94,7 +94,7 @@ minutes_option = click.option(
 )
 
 
-_UNDECIDED_ENDS = "a limit ended it, or no world exercises one of your rows"
+_UNDECIDED_ENDS = "a limit ended it, or no world exercises one of your rules"
 _ACTS_TO: dict[str, tuple[ActKind, ...]] = {
     "JoinGroup": ("stranger", "restart"),
     "SyncGroup": (),
@@ -248,9 +248,9 @@ def check_command(
     Results of a property:
       holds
       expected violation   The revision or its base breaks it by design;
-                           --property shows the run.  In safety, your own
-                           rule has it, too, if a release's rule has equal
-                           guard, steps and answer.
+                           --property shows the run.  For a safety property,
+                           your own rule is excused only if a release has a
+                           rule with equal guard, steps and answer.
       violated             A failure.
       violated, as its text asks
                            A failure, too: the text of a draft demands it.
@@ -264,12 +264,14 @@ def check_command(
                            It decides nothing, not even in rarer worlds with
                            three members or old versions.  Exit code 2.
       not covered by any property
-                           No property is violated if the rule does nothing,
-                           or accepts what it refuses.  With --strict exit
-                           code 2.  If the property is violated anyway,
+                           No property is violated if a step of the rule is
+                           left out, or if it answers NONE where it refuses
+                           or delays the answer, or if it refuses where it
+                           answers NONE and changes nothing.  With --strict
+                           exit code 2.  If the property is violated anyway,
                            check doesn't know.
-      covered              A shipped property or one of yours, in a shipped
-                           world or one of yours, would notice the fault.
+      covered              One of these changes violates a shipped property
+                           or one of yours, in a shipped world or one of yours.
 
     At the end, `check` lists the rules of the base that no property covers.
 
@@ -437,7 +439,7 @@ def _print_elsewhere(screen: Console, checked: Checked) -> None:
         soft_wrap=True,
     )
     screen.print(
-        Text(f"only runs with a target see {answers} properties of answers alone"), soft_wrap=True
+        Text(f"{answers} properties about answers alone are checked only in runs with a target"), soft_wrap=True
     )
 
 
@@ -466,7 +468,7 @@ def _print_unexercised(screen: Console, checked: Checked) -> None:
     tables = {rule.id: table.name for table, rule in checked.revision.rules()}
     for row in checked.unexercised:
         table = tables[row]
-        line = f"{row}: no world exercises this row of {table}, so it is not checked; "
+        line = f"{row}: no world exercises this rule of {table}, so it is not checked; "
         screen.print(Text(line + world_to_add(table)), soft_wrap=True)
 
 
@@ -483,20 +485,21 @@ def world_to_add(table: str) -> str:
 
 
 def _print_uncovered(screen: Console, checked: Checked) -> None:
-    """Print the rows that nothing speaks of; of a user's own revision those that are its own."""
+    """Print the rules that no property covers; of a user's own revision those that are its own."""
+    of_base = ""
     rules = [row for row, hidden in checked.uncovered.items() if not hidden]
-    that = " that holds" if VIOLATED.intersection(checked.findings()) else ""
+    that = " that holds here" if VIOLATED.intersection(checked.findings()) else ""
     if not is_shipped(checked.revision):
         rest = [rule for rule in rules if rule not in checked.own_rows]
         rules = [*checked.own_uncovered]
-        count = plural(len(rules) + len(rest), "row")
         if rest:
             base = shipped_base(checked.revision).name
-            rules.append(f"{'and ' if rules else ''}{len(rest)} that are {base}'s (--json)")
-    else:
-        count = plural(len(rules), "row")
+            of_base = f"{plural(len(rest), 'rule')} of {base} (list: --json)"
     if rules:
+        count = plural(len(rules), "rule")
         screen.print(Text(f"not covered by any property{that} ({count}): {', '.join(rules)}"))
+    if of_base:
+        screen.print(Text(f"not covered by any property{that}: {of_base}"), soft_wrap=True)
     for broken in dict.fromkeys(filter(None, checked.uncovered.values())):
         there = ", ".join(row for row, hidden in checked.uncovered.items() if hidden == broken)
         screen.print(Text(f"unknown whether covered, because {broken} is violated: {there}"))

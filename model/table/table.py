@@ -89,7 +89,8 @@ class Rule:
     `id`: request, kind of member and outcome, such as `JOIN-STATIC-EMPTY-STABLE`.  `guard`: the
     condition, made by `when`.  `level`: MUST, SHOULD or MAY.
 
-    `effect`: the changes of the group, in order: steps of its protocol, or of your own.
+    `effect`: a tuple of the changes of the group, in order: steps of its protocol, or of your own;
+    by default none.
     `answer`: the error (or NONE) that is answered at once; None where the effect answers or the
     request stays parked.  `echo`: the member id in a join's error answer.  `because`: the reason,
     in one sentence.  `source`: KIP section or Kafka behaviour.  `defensive`: the reason why no

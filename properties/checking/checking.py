@@ -288,7 +288,7 @@ class Checked:
 
         They stand where no safety property is violated.
         """
-        own = plural(len(self.own_rows), "own row")
+        own = plural(len(self.own_rows), "own rule")
         parts = [
             f"no {lack} {len(rows)} of its {own}" + f": {first_names(rows, most)}" * (most != 0)
             for lack, rows in (

@@ -16,6 +16,10 @@ _TWO_CONSUMERS = "two clients may read the same partitions"
 _TWO_ASSIGN = "two members may assign partitions, and these overlap"
 _OTHERS_PARTITIONS = "two clients may read the same partitions, or no client reads them"
 _LOST_PARTITIONS = "no client reads the partitions of a member"
+_KEPT_AFTER_LEAVE = (
+    "the coordinator keeps a member that has left; its partitions have no reader until its session "
+    "ends"
+)
 _NOBODY_ASSIGNS = "no leader assigns, so no client reads any partition"
 _LOST_ID = "a live client loses its id and its partitions"
 _LOST_SEAT = "a member is removed without a cause, and it still reads"
@@ -60,7 +64,6 @@ _SAFETY = {
     _LOST_PARTITIONS: (
         "settled-has-members",
         "session-end-takes-the-silent",
-        "leave-takes-effect",
         "leader-assigns-to-the-members",
         "silence-is-noticed",
         "silence-has-an-end",
@@ -69,6 +72,7 @@ _SAFETY = {
         "the-welcomed-know-the-group",
         "a-changed-subscription-is-assigned",
     ),
+    _KEPT_AFTER_LEAVE: ("leave-takes-effect",),
     _OTHERS_PARTITIONS: (
         "the-leader-alone-assigns",
         "nobody-is-assigned-before-the-leader",

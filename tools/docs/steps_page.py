@@ -52,8 +52,8 @@ don't edit. -->
 This reference is for protocol designers who write [a revision of their own](own-revision.md). It
 lists everything that a rule, a property and a world can use.
 
-Import steps, rules and the most frequent values from `fencepost.model`, and properties, worlds and
-promises from `fencepost.properties`. All values are in `{VOCABULARIES[0]}` and
+Import the steps, the classes of a revision and the most frequent values from `fencepost.model`, and
+properties, worlds and promises from `fencepost.properties`. All values are in `{VOCABULARIES[0]}` and
 `{VOCABULARIES[1]}`.
 """
 
@@ -87,9 +87,9 @@ of these columns. The column `version` takes a condition, `version=VERSION.at_le
 `VERSION` of the table's module (`from fencepost.model.classic.rules.join import VERSION`).
 
 `mid` and `inst` describe the *request*: a static member that doesn't send its instance id has
-`Inst.NONE`, like a dynamic one. `membership` describes the member with this id. A table has
-`membership` as soon as one of your rules uses it, like
-[a column of your own](own-revision.md#a-column-and-a-step-of-your-own).
+`Inst.NONE`, like a dynamic one. `membership` describes the member with this id, so a rule for
+dynamic members needs `membership=Membership.DYNAMIC`. A table has `membership` as soon as one of
+your rules uses it, like [a column of your own](own-revision.md#a-column-and-a-step-of-your-own).
 
 | column | values | about |
 |---|---|---|"""
@@ -100,6 +100,26 @@ _CLASSES = """\
 `derive(base, name, about, differences)` makes a revision; each difference is a `SetRule` or a
 `DropRule`. `all_of`, `any_of` and `negate` combine conditions. The file may have the tuples
 `PROPERTIES`, `WORLDS` and `PROMISES`.
+
+A rule with an answer and no effect ignores a request. In this example, a dynamic member of a stable
+group leaves: `IGNORE` answers NONE and changes nothing, and `REST` is the old rule for all other
+situations. (`check` finds that this is not safe.)
+
+```python
+from fencepost.model import KAFKA_4, Error, GroupState, Inst, Membership, Mid, Rule, SetRule
+from fencepost.model import all_of, derive, negate, when
+
+IGNORED = when(
+    membership=Membership.DYNAMIC, mid=Mid.MEMBER, inst=Inst.NONE, state=GroupState.STABLE
+)
+IGNORE = Rule(
+    "LEAVE-IGNORED", IGNORED, answer=Error.NONE, source="our note", because="it may come back"
+)
+OLD = KAFKA_4.rule("LEAVE-MEMBER")
+REST = OLD.but(guard=all_of(OLD.guard, negate(IGNORED)))
+DIFFERENCES = tuple(SetRule("LeaveGroup member", rule, "our note") for rule in (IGNORE, REST))
+OURS = derive(KAFKA_4, "ours", "a dynamic member doesn't leave a stable group", DIFFERENCES)
+```
 """
 
 _VIEWS = f"""\
@@ -133,7 +153,7 @@ the id of a rule, `is_now(ANSWER, …)` with a member of `Error`. For the group 
 _WORLDS = f"""\
 ## The worlds of a check
 
-Time passes in ticks of {TICK_MS:,} ms. Each client has a session timeout (S) of {SESSION_MS:,} ms
+The *acts* of a world are the events that may happen in it. With each act `tick`, {TICK_MS:,} ms pass. Each client has a session timeout (S) of {SESSION_MS:,} ms
 and a rebalance timeout (R) of {REBALANCE_MS:,} ms; in a scope with uneven timeouts, those of every
 second client are twice as long. `group.initial.rebalance.delay.ms` is 0 unless a scope has a delay.
 A member whose first join is not yet complete has a session of 300,000 ms.

@@ -120,7 +120,7 @@ JOIN_PHASE = Table(
             (Do.REMOVE_ABSENT_DYNAMIC, Do.COMPLETE_JOIN, Do.START_SYNC_TIMER),
             source=src.KIP_134,
             because=(
-                "the initial delay is over, and the members that joined make the first generation"
+                "no initial delay is left, and the members that joined make the first generation"
             ),
         ),
         Rule(

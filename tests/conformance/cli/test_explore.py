@@ -386,8 +386,8 @@ def test_a_check_says_first_which_rows_of_ones_own_nothing_is_known_of(
     result = run("check", f"{path}:ROWS")
     assert result.exit_code == 2
     assert (
-        "no world exercises 1 of its 2 own rows: LEAVE-QUIET; "
-        "no property covers 1 of its 2 own rows: LEAVE-MEMBER"
+        "no world exercises 1 of its 2 own rules: LEAVE-QUIET; "
+        "no property covers 1 of its 2 own rules: LEAVE-MEMBER"
     ) in result.stdout
     assert "safe" not in result.stdout.partition("LEAVE-QUIET")[0]
     assert "column many of table LeaveGroup member is True in none of these" in result.stdout

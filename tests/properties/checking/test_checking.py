@@ -384,7 +384,7 @@ def test_a_row_that_no_world_exercises_is_never_safe() -> None:
     assert not result.is_decided(strict=False)
     untested = replace(result, results=())  # most properties have no case in so small a world
     assert untested.verdict() == (
-        "no property is violated, but no world exercises 1 of its 2 own rows: LEAVE-QUIET"
+        "no property is violated, but no world exercises 1 of its 2 own rules: LEAVE-QUIET"
     )
 
 
