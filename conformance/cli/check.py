@@ -439,7 +439,8 @@ def _print_elsewhere(screen: Console, checked: Checked) -> None:
         soft_wrap=True,
     )
     screen.print(
-        Text(f"{answers} properties about answers alone are checked only in runs with a target"), soft_wrap=True
+        Text(f"{answers} properties about answers alone are checked only in runs with a target"),
+        soft_wrap=True,
     )
 
 

@@ -48,6 +48,7 @@ from fencepost.model.client.behaviour import ClientSettings
 from fencepost.model.client.client_interface import ErrorReported
 from fencepost.model.client.client_state import Phase
 from fencepost.model.messages.errors import Error
+from fencepost.model.revisions.revisions import rows_of_its_own
 
 _THREAD = "-thread-"
 
@@ -230,14 +231,19 @@ class Deployment(ABC):
 
 
 class RunningDeployment(Deployment):
-    """A scenario's hosts on a simulation.  `skips` False: no heartbeat is skipped."""
+    """A scenario's hosts on a simulation.
+
+    `skips` False: no heartbeat is skipped, and neither with a user's own rules for heartbeats.
+    """
 
     def __init__(self, scenario: DeploymentScenario, seed: int, *, skips: bool = True) -> None:
         super().__init__(scenario, seed)
-        kind = QuietSimulation if skips else Simulation
+        revision = scenario.coordinator
+        is_usual = all(table.name != "Heartbeat" for table, _ in rows_of_its_own(revision))
+        kind = QuietSimulation if skips and is_usual else Simulation
         self.sim = kind(
             scenario.counts,
-            revision=scenario.coordinator,
+            revision=revision,
             config={"group.initial.rebalance.delay.ms": scenario.initial_delay_ms},
             nodes=2,
             seed=seed,

@@ -6,7 +6,7 @@ heartbeats up to that moment are made up for: they are counted, its session is a
 it, and one that is still under way is sent.  The times of each heartbeat and its answer are known
 without sending it, since a message's time depends on nothing else.
 
-Nothing rests where requests are interfered with.
+Nothing rests where requests are interfered with.  It is for the shipped rules for heartbeats alone.
 """
 
 from __future__ import annotations

@@ -38,6 +38,7 @@ from fencepost.conformance.simulate.simulation import SimulatedExchange, Skipped
 from fencepost.conformance.wire.codec import encode_message
 from fencepost.model.messages.messages import HeartbeatResponse
 from fencepost.model.messages.shapes import Message
+from fencepost.model.revisions.revisions import is_in_a_file, rows_of_its_own
 from fencepost.traces.files.document_schema import Count, Document, DocumentSchema, Seconds
 from fencepost.traces.operations.operator_rows import Cause, End, Remedy
 from fencepost.traces.operations.rebalances import JudgedRebalance
@@ -114,6 +115,7 @@ class Cost(Document, frozen=True, kw_only=True):
     `longest_gap_s`: of any partition.  `balanced_after_s`: the time of the last change; None: the
     group was not balanced at the end.  `lasted_s`: the observed time.  `halted`: rollouts that
     stopped.  `remedies`: the number of rebalances that each would have avoided, as of `causes`.
+    `rules_never_applied`: the rules of a revision in a file that decided nothing in any run.
     `seeds`, `percentiles`: of all runs, where this is the first of several.
     """
 
@@ -141,6 +143,7 @@ class Cost(Document, frozen=True, kw_only=True):
     each_rebalance: tuple[RebalanceRow, ...]
     each_partition: tuple[PartitionRow, ...]
     remedies: dict[str, Count] = msgspec.field(default_factory=dict)
+    rules_never_applied: tuple[str, ...] | UnsetType = UNSET
     seeds: Annotated[tuple[int, ...], Meta(min_length=2)] | UnsetType = UNSET
     percentiles: dict[str, Percentiles] | UnsetType = UNSET
 
@@ -196,12 +199,23 @@ class Variant(msgspec.Struct, frozen=True):
         """The run of the first seed."""
         return self.costs[0]
 
+    @property
+    def rules_never_applied(self) -> tuple[str, ...]:
+        """The rules of a revision in a file that decided nothing in any run."""
+        each = [cost.rules_never_applied or () for cost in self.costs]
+        return tuple(rule for rule in each[0] if all(rule in unused for unused in each))
+
     def document(self) -> Cost:
         """Return the first run; and, where there are several, the percentiles of all."""
         if len(self.costs) == 1:
             return self.first
         seeds = tuple(cost.seed for cost in self.costs)
-        return msgspec.structs.replace(self.first, seeds=seeds, percentiles=percentiles(self.costs))
+        document = msgspec.structs.replace(
+            self.first, seeds=seeds, percentiles=percentiles(self.costs)
+        )
+        if self.first.rules_never_applied is UNSET:
+            return document
+        return msgspec.structs.replace(document, rules_never_applied=self.rules_never_applied)
 
 
 class Comparison(Document, frozen=True, kw_only=True):
@@ -363,6 +377,7 @@ def _cost(run: SimulationRun, deployment: RunningDeployment, begin_ms: int) -> C
         bytes=sum(each.bytes_in + each.bytes_out for each in apis.values()),
         causes=dict(Counter(row.cause for row in rows).most_common()),
         remedies=dict(Counter(row.remedy for row in rows).most_common()),
+        rules_never_applied=_never_applied(deployment),
         halted=tuple(deployment.halted),
         failures=tuple(
             FailureRow(
@@ -377,6 +392,15 @@ def _cost(run: SimulationRun, deployment: RunningDeployment, begin_ms: int) -> C
         each_rebalance=() if run.is_brief else rows,
         each_partition=() if run.is_brief else tuple(_times(each, begin_ms) for each in times),
     )
+
+
+def _never_applied(deployment: RunningDeployment) -> tuple[str, ...] | UnsetType:
+    """Return the rules of a user's own revision that decided nothing, in the order of its table."""
+    scenario, applied = deployment.scenario, deployment.sim.cluster.applied
+    if not is_in_a_file(scenario.revision):
+        return UNSET
+    own = rows_of_its_own(scenario.coordinator)
+    return tuple(rule.id for _, rule in own if rule.id not in applied)
 
 
 def _far_s(deployment: RunningDeployment, times: Sequence[PartitionTimes]) -> float | None:

@@ -7,9 +7,9 @@ stored at once, as in the model.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
-from fencepost.conformance.targets.model_coordinator import RunningModel
+from fencepost.conformance.targets.model_coordinator import RunningModel, first
 from fencepost.model.assignors.assignor_input import NO_RACKS, Racks
 from fencepost.model.coordinator import Answer, Config, Send
 from fencepost.model.machine import Machine
@@ -44,6 +44,7 @@ from fencepost.model.messages.messages import APIS, LeaveGroupRequest, LeavingMe
 from fencepost.model.messages.shapes import Message
 from fencepost.model.messages.subscription import TopicPartition
 from fencepost.model.revision import Revision
+from fencepost.model.work import Outcome
 
 _PORT = 9092
 _FETCHED_AT_MOST = 500
@@ -60,7 +61,9 @@ class VirtualCluster:
         topics: Mapping[str, int],
         nodes: int,
     ) -> None:
-        self.model = RunningModel(Machine(revision, config, self._is_missing))
+        self.model = RunningModel(Machine(revision, config, self._is_missing), choose=self._chosen)
+        self.applied: set[str] = set()
+        """The ids of the rules that applied so far."""
         self.topics = dict(topics)
         self.racks: Racks = NO_RACKS
         """The racks of the partitions' replicas."""
@@ -72,6 +75,11 @@ class VirtualCluster:
         self._coordinators: dict[str, int] = {}
         self._requests = 0
         self._producers = 0
+
+    def _chosen(self, outcomes: Sequence[Outcome]) -> Outcome:
+        outcome = first(outcomes)
+        self.applied.update(outcome.rules)
+        return outcome
 
     def produce(self, partition: TopicPartition, records: int) -> None:
         """Append records."""

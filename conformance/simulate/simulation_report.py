@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
@@ -330,7 +330,11 @@ def print_variants(
         console.print(line, soft_wrap=True, markup=False)
     console.print(_each_a_row(variants) if as_rows else _figures(variants))
     for variant in variants:
-        for line in _trouble(variant.first, named=len(variants) > 1):
+        is_named = len(variants) > 1
+        for line in (
+            *_trouble(variant.first, named=is_named),
+            *_never_applied(variant, named=is_named),
+        ):
             console.print(line, soft_wrap=True, markup=False)
     if len(variants) == 1 and first.each_rebalance:
         console.print(_rebalances(first))
@@ -392,6 +396,14 @@ def _trouble(cost: Cost, *, named: bool) -> list[str]:
     if cost.balanced_after_s is None:
         sentences.append(f"{who}the group was not balanced at the end.")
     return sentences
+
+
+def _never_applied(variant: Variant, *, named: bool) -> Iterator[str]:
+    """Yield a sentence for each rule of a user's own revision that decided nothing."""
+    who = f"{variant.first.variant}: " if named else ""
+    runs = "this run" if len(variant.costs) == 1 else "these runs"
+    for rule in variant.rules_never_applied:
+        yield f"{who}{rule} never applied in {runs}."
 
 
 def _rebalances(cost: Cost) -> Table:

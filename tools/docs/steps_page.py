@@ -53,8 +53,8 @@ This reference is for protocol designers who write [a revision of their own](own
 lists everything that a rule, a property and a world can use.
 
 Import the steps, the classes of a revision and the most frequent values from `fencepost.model`, and
-properties, worlds and promises from `fencepost.properties`. All values are in `{VOCABULARIES[0]}` and
-`{VOCABULARIES[1]}`.
+properties, worlds and promises from `fencepost.properties`. All values are in
+`{VOCABULARIES[0]}` and `{VOCABULARIES[1]}`.
 """
 
 _STEPS = f"""\
@@ -153,9 +153,10 @@ the id of a rule, `is_now(ANSWER, …)` with a member of `Error`. For the group 
 _WORLDS = f"""\
 ## The worlds of a check
 
-The *acts* of a world are the events that may happen in it. With each act `tick`, {TICK_MS:,} ms pass. Each client has a session timeout (S) of {SESSION_MS:,} ms
-and a rebalance timeout (R) of {REBALANCE_MS:,} ms; in a scope with uneven timeouts, those of every
-second client are twice as long. `group.initial.rebalance.delay.ms` is 0 unless a scope has a delay.
+The *acts* of a world are the events that may happen in it. With each `tick`, {TICK_MS:,} ms pass.
+Each client has a session timeout (S) of {SESSION_MS:,} ms and a rebalance timeout (R) of
+{REBALANCE_MS:,} ms; in a scope with uneven timeouts, those of every second client are twice as
+long. `group.initial.rebalance.delay.ms` is 0 unless a scope has a delay.
 A member whose first join is not yet complete has a session of 300,000 ms.
 
 Member ids, generations and restarts have no bound, because worlds that differ only in these numbers

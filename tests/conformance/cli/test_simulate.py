@@ -14,6 +14,14 @@ from fencepost.conformance.cli.schema import schemas
 from fencepost.conformance.simulate.deployment_scenario import scenario_names
 
 SMALL = ("simulate", "rolling-bounce", "--members", "2", "--partitions", "3")
+OWN_RULES = """
+from fencepost.model import KAFKA_4, SetRule, derive
+
+BEAT = KAFKA_4.rule("HEARTBEAT-STABLE").but(effect=(), because="a session has a fixed end")
+LEAVE = KAFKA_4.rule("LEAVE-MEMBER").but(source="our note")
+DIFFERENCES = [SetRule("Heartbeat", BEAT, "our note"), SetRule("LeaveGroup member", LEAVE, "ours")]
+OURS = derive(KAFKA_4, "ours", "a heartbeat doesn't extend the session", DIFFERENCES)
+"""
 
 
 def test_without_a_name_the_scenarios_are_listed() -> None:
@@ -71,6 +79,20 @@ def test_a_revision_in_a_file_is_one_of_the_forms() -> None:
         assert (done.code, "did you mean" in done.err) == (64, True)
     spark = invoke(*SMALL, "--vary", f"revision=kafka-4,{own}", "--engine", "spark")
     assert (spark.code, "which Spark's machines don't have" in spark.err) == (64, True)
+
+
+def test_own_rules_that_never_applied_are_named(tmp_path: Path) -> None:
+    """A rule for heartbeats applies, too, although those of shipped rules are skipped."""
+    path = tmp_path / "own.py"
+    path.write_text(OWN_RULES, encoding="utf-8")
+    forms = f"static+kafka-4,static+{path}:OURS"
+    small = (*SMALL, "--session-timeout-ms", "6000", "--restart-s", "3", "--compare", forms)
+    done = invoke(*small, "--seeds", "2")
+    assert f"static+{path}:OURS: LEAVE-MEMBER never applied in these runs." in done.out
+    assert done.out.count("never applied") == 1
+    compared = json.loads(invoke(*small, "--json").out)["compared"]
+    assert [one.get("rules_never_applied") for one in compared] == [None, ["LEAVE-MEMBER"]]
+    assert ["expiry" in one["causes"] for one in compared] == [False, True]
 
 
 def test_who_leaves_on_close_is_a_setting() -> None:
