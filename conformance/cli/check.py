@@ -199,7 +199,7 @@ def check_json(checked: Checked, failures: Iterable[Failure]) -> dict[str, Any]:
 
 @click.command(
     "check",
-    epilog=exit_codes("each safety property holds", WRONG_ENDS, _UNDECIDED_ENDS),
+    epilog=exit_codes("no unexpected violation of a safety property", WRONG_ENDS, _UNDECIDED_ENDS),
 )
 @click.argument("revision", type=REVISION, metavar="REVISION")
 @jobs_option
@@ -433,7 +433,7 @@ def _print_elsewhere(screen: Console, checked: Checked) -> None:
     elsewhere = only_elsewhere()
     name = checked.revision.name
     proved, answers = len(elsewhere["proof"]), len(elsewhere["answers"])
-    any_size = f"it proves {proved} of these properties, and that each event is decided once"
+    any_size = f"it can prove {proved} of these properties, and that each event is decided once"
     screen.print(
         Text(f"only `fencepost prove --revision {name}` sees groups of any size: {any_size}"),
         soft_wrap=True,

@@ -166,7 +166,7 @@ def failure_of(
 
 def harm_line(claim: Property | Promise) -> tuple[str, ...]:
     """Return the line with the class of a property, and why its violation is bad."""
-    return (f"  {claim.property_class.value}: {claim.harm}",) if claim.harm else ()
+    return (f"  {claim.property_class.value}" + (f": {claim.harm}" if claim.harm else ""),)
 
 
 def exploration_json(explored: Explored) -> dict[str, Any]:

@@ -80,8 +80,9 @@ def prove_command(revision: str, names: tuple[str, ...], *, strict: bool, as_jso
 
     The output has only properties that are not fully proved; with --property it has each count, and
     each expected violation as a step.  A property that the base violates, and your revision keeps,
-    is a note and no failure.  A rule is not covered if it has a step of your own, or if a mutant
-    performs its steps differently.  A column of your own may have any value.
+    is a note and no failure.  A rule is not covered if it has a step of your own, or a step that
+    the code of a mutant performs in another way than its name says.  A column of your own may have
+    any value.
     """
     revision_ = find_revision(revision)
     for name in names:
@@ -248,6 +249,8 @@ def _show(proof: Proof, seconds: float, runs: Runs, *, in_full: bool) -> None:
         + (f", {len(proof.kept)} proved here alone" if proof.kept else "")
         + (f", {plural(len(proof.uncovered), 'step')} not covered" if proof.uncovered else "")
     )
+    if in_full:
+        screen.print("The other state properties are assumed: this run doesn't prove them.")
     if (verdict := _verdict(proof)) and not line.endswith(verdict):
         screen.print(Text(verdict), soft_wrap=True)
     _show_rows(screen, proof, in_full=in_full)

@@ -272,7 +272,15 @@ class Checked:
         if not self.is_finished:
             return unfinished_verdict(self._failing(VIOLATED), self.states, most)
         if self.holds:
-            return "every property holds, or fails as expected"
+            expected = self._failing({PropertyStatus.EXPECTED})
+            names = [name for name, weight in expected if weight is PropertyClass.SAFETY]
+            if not names:
+                return "every property holds, or fails as expected"
+            count = "1 safety property fails"
+            if len(names) > 1:
+                count = f"{len(names)} safety properties fail"
+            listed = "" if most == 0 else f": {first_names(names, most)}"
+            return f"{count}, as expected{listed}"
         untested = self._failing({PropertyStatus.UNTESTED})
         unknown = any(weight is PropertyClass.SAFETY for _, weight in untested)
         rows = self._unknown_rows(most)

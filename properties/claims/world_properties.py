@@ -142,7 +142,7 @@ def _without_end(view: WorldView) -> str | None:
         return None
     running = {t.kind for t in group.timers}
     if any(m.owes_sync for m in group.members) and SYNC not in running:
-        return "a member owes its SyncGroup and no timer ends the wait for it"
+        return "a member owes its SyncGroup and no timer of the sync phase runs"
     return None
 
 
@@ -297,7 +297,7 @@ WORLD_PROPERTIES = (
         proof=_NO_TIME,
         answers="its visible part is bounded time",
         expected={
-            f"kafka-2.{minor}": "before 2.8.1 nothing ends the wait for a leader that never syncs"
+            f"kafka-2.{minor}": "before 2.8.1 only a session's end ends the wait for a SyncGroup"
             for minor in range(3, 8)
         }
         | {"kip-345": "the text lets a static member go for nothing but its session or a leave"},

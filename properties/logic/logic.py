@@ -359,7 +359,7 @@ class Property:
     definition, if it is a function: it takes a `StepView` for a property of steps, a `WorldView`
     for one of states, and returns None or the violation in one sentence.  It is called at every
     step, and returns None where the property doesn't apply.  `premise`: a formula or function that
-    is true of a case; if it is never true, the property fails, because nothing tested it.
+    must be true in some state or step; else the property fails, because nothing tested it.
     `premise_guards`: True if `holds` need not be called where the premise is false.
 
     `expected`: revision → the reason why the property fails there.  `expected_rules`: revision →

@@ -138,7 +138,8 @@ Its premise is a formula, too. Connectives are in `fencepost.properties.logic.lo
 `any_of`, `negate`, `implies`, `iff`, `same`, `for_all`, `exists`, `an_id`, `an_instance`, `is_now`,
 `is_then`. Relations are in `fencepost.properties.logic.classic_signature`; there are no deadlines
 and no bytes.
-`MEMBER.now(x)` is true before the step, `MEMBER.then(x)` after it.
+`MEMBER.now(x)` is true before the step, `MEMBER.then(x)` after it. For example, no step removes a
+member: `X = an_id("x")`, `for_all(X, implies(MEMBER.now(X), MEMBER.then(X)))`.
 
 | relation | of | meaning |
 |---|---|---|"""
