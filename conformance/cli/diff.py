@@ -106,7 +106,9 @@ def _text(
         lines.append("")
     lines += [lost_words(loss) for loss in comparison.unsaid]
     if comparison.alike:
-        lines.append("Rules that differ, but nothing shows it: " + ", ".join(comparison.alike))
+        lines.append(
+            "Rules that differ, but not within these bounds: " + ", ".join(comparison.alike)
+        )
         if comparison.differences:
             lines.append(_NOT_BEYOND)
     while not lines[-1]:

@@ -167,7 +167,7 @@ def _explain_rule(screen: Console, table: Table, rule: Rule, base: str, *, stale
         (rule.id, f"{rule.level.value}, table {table.name}"),
         ("when", table.condition(rule)),
         ("then", "; ".join(do.value for do in rule.effect) or "nothing changes"),
-        ("answer", rule.answer.name if rule.answer else "as the effect says"),
+        *((("answer", rule.answer.name),) if rule.answer is not None else ()),
         ("because", rule.because),
         *((("", _STALE),) if stale else ()),
         ("source", rule.source),

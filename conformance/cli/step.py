@@ -13,6 +13,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 
 import click
@@ -137,7 +138,7 @@ def step_command(
             session.open(file, missing)
             session.follow(_lines(session))
         finally:
-            session.close(output, _again(ctx, stepper.numbers[len(begun) :]))
+            session.close(output, _again(ctx, begun, stepper.numbers))
 
 
 def _prepare(stepper: Stepper, walk: int | None, seed: int, take: str | None) -> None:
@@ -157,10 +158,16 @@ def _prepare(stepper: Stepper, walk: int | None, seed: int, take: str | None) ->
             raise click.UsageError(f"--take {take}: {why} (after {plural(done, 'step')})") from None
 
 
-def _again(ctx: click.Context, numbers: Sequence[int]) -> str:
-    """Return the command that takes these choices again."""
-    words = options_on_line(ctx, without=_NEEDLESS)
-    return shlex.join(["fencepost", "step", *words, "--take", ",".join(map(str, numbers))])
+def _again(ctx: click.Context, begun: Sequence[int], numbers: Sequence[int]) -> str:
+    """Return the command that takes these choices again; `begun`: those of the file."""
+    command = ["fencepost", "step", *options_on_line(ctx, without=_NEEDLESS)]
+    pairs = zip(begun, numbers, strict=False)
+    kept = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    rest = [str(number) for number in numbers[kept:]]
+    if kept == len(begun):
+        return shlex.join([*command, "--take", ",".join(rest)])
+    lines = shlex.join([f"back {len(begun) - kept}", *rest])
+    return f"printf '%s\\n' {lines} | {shlex.join(command)}"
 
 
 def _lines(session: _Session) -> Iterator[str]:

@@ -57,7 +57,7 @@ with or without an instance ("""
         in out
     )
     assert "kip-345, JOIN-INSTANCE-FENCED: the instance is mapped to another member id" in out
-    assert "Rules that differ, but nothing shows it: " in out
+    assert "Rules that differ, but not within these bounds: " in out
     assert out.startswith("comment-table-1 and kip-345 differ in 4 ways.\n")
 
 

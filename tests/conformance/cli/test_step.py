@@ -174,6 +174,14 @@ def test_a_wrong_line_of_a_script_ends_it_and_loses_nothing(run: Run) -> None:
     assert "take a choice first" in run("step", script="save x.json\n").err
 
 
+def test_steps_before_the_end_of_a_file_are_taken_again(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    run("step", "--take", "1,1", "-o", str(path), script="")
+    again = run("step", str(path), script="back 2\n1\n").err.partition("again: ")[2].strip()
+    assert again == f"printf '%s\\n' 'back 1' | fencepost step {path}"
+    assert run("step", str(path), script="back\n").err.strip().endswith(again)
+
+
 def test_a_terminal_tells_what_is_wrong_and_goes_on(typed: Run, tmp_path: Path) -> None:
     path = tmp_path / "run.json"
     ran = typed("nonsense", "?", "", "1", "group", "path", "why 2", f"s {path}", "q")
