@@ -155,9 +155,9 @@ _WORLDS = f"""\
 ## The worlds of a check
 
 The *acts* of a world are the events that may happen in it. With each `tick`, {TICK_MS:,} ms pass.
-Each client has a session timeout (S) of {SESSION_MS:,} ms and a rebalance timeout (R) of
-{REBALANCE_MS:,} ms; in a scope with uneven timeouts, those of every second client are twice as
-long. `group.initial.rebalance.delay.ms` is 0 unless a scope has a delay.
+Each client has a session timeout (S) of {SESSION_MS:,} ms and
+a rebalance timeout (R) of {REBALANCE_MS:,} ms; in a scope with uneven timeouts, those of every
+second client are twice as long. `group.initial.rebalance.delay.ms` is 0 unless a scope has a delay.
 A member whose first join is not yet complete has a session of 300,000 ms.
 
 Member ids, generations and restarts have no bound, because worlds that differ only in these numbers
