@@ -273,13 +273,13 @@ class Checked:
             return unfinished_verdict(self._failing(VIOLATED), self.states, most)
         if self.holds:
             expected = self._failing({PropertyStatus.EXPECTED})
-            names = [name for name, weight in expected if weight is PropertyClass.SAFETY]
-            if not names:
+            failing = [name for name, weight in expected if weight is PropertyClass.SAFETY]
+            if not failing:
                 return "every property holds, or fails as expected"
             count = "1 safety property fails"
-            if len(names) > 1:
-                count = f"{len(names)} safety properties fail"
-            listed = "" if most == 0 else f": {first_names(names, most)}"
+            if len(failing) > 1:
+                count = f"{len(failing)} safety properties fail"
+            listed = "" if most == 0 else f": {first_names(failing, most)}"
             return f"{count}, as expected{listed}"
         untested = self._failing({PropertyStatus.UNTESTED})
         unknown = any(weight is PropertyClass.SAFETY for _, weight in untested)
