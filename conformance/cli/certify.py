@@ -216,27 +216,27 @@ def give_out(
     diff = None if before is None else diff_certificates(before, document)
     if report is not None:
         write_report(certificate, report, diff)
-    if written is not None:
-        write_list(draft(document), written)
+    shipped = len(certificate.of(Outcome.KNOWN_FAILURE))
+    about_list = None if written is None else write_list(draft(document), written, shipped)
     if as_json:
         compared = {} if diff is None else {"diff": diff.plain()}
         echo_json({**document, **compared})
     else:
         print_certificate(certificate, console(), reported=report is not None)
         names_diff = diff is not None and isinstance(certificate, Certificate)
-        for line in _afterwards(diff, written, report, names_diff=names_diff):
+        for line in _afterwards(diff, about_list, report, names_diff=names_diff):
             console().print(line, soft_wrap=True, highlight=False, markup=False)
     return certificate.exit_code()
 
 
 def _afterwards(
-    diff: CertificateDiff | None, written: Path | None, report: Path | None, *, names_diff: bool
+    diff: CertificateDiff | None, about_list: str | None, report: Path | None, *, names_diff: bool
 ) -> Iterator[str]:
     """Yield the lines after the verdict: the comparison, and the files to read."""
     if diff is not None:
         yield from diff.lines()
-    if written is not None:
-        yield f"Written: {written}; say in it why each failure is known"
+    if about_list is not None:
+        yield about_list
     if report is not None:
         yield f"Read {report / INDEX}" + (f" and {report / PAGE}" if names_diff else "")
 

@@ -14,7 +14,7 @@ import click
 
 from fencepost.conformance.cli.cli import exit_codes
 from fencepost.conformance.cli.options.common_options import (
-    REVISION,
+    RevisionType,
     echo_json,
     json_option,
     report_option,
@@ -44,9 +44,24 @@ _NOT_BEYOND = (
 )
 
 
+class _Side(RevisionType):
+    """A revision to compare; a certificate is compared by another command."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the name of the revision; refuse a JSON file."""
+        if value.endswith(".json"):
+            self.fail(
+                f"{value} is no revision; to compare certificates, run `fencepost certify TARGET "
+                "--diff OLD.json` or `fencepost certify-client CLIENT --diff OLD.json`",
+                param,
+                ctx,
+            )
+        return super().convert(value, param, ctx)
+
+
 @click.command("diff", epilog=exit_codes("no difference was found", "the revisions differ"))
-@click.argument("first", type=REVISION, metavar="A")
-@click.argument("other", type=REVISION, metavar="B")
+@click.argument("first", type=_Side(), metavar="A")
+@click.argument("other", type=_Side(), metavar="B")
 @scope_options()
 @report_option("Write two traces for each difference there.")
 @json_option

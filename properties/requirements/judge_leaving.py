@@ -665,10 +665,12 @@ REQUIREMENTS = (
     Requirement(
         "CLIENT-FENCED-NO-RECORDS",
         Level.MUST,
-        "A fenced member delivers no more records after it has reported the error.",
+        "A member delivers no more records after it was fenced, whether or not it reported the "
+        "error.",
         JOIN_LOGIC,
         provoked="another process takes the instance id while records are produced",
-        judged="no records after the error, beyond those of the call that returned it",
+        judged="no records after the reported error, beyond those of the call that returned it; "
+        "if no error was reported, none from a second after the answer that fenced the member",
         judge=_no_records,
         unseen="no records came after a member was fenced",
         members=Members.STATIC,

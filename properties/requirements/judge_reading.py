@@ -258,14 +258,13 @@ def _reads_assigned(evidence: Evidence) -> Iterator[Verdict]:
                 continue
             begun = max(at_ms, since)
             topic, number = partition
-            how = "further records" if _delivered(evidence, run, partition) else "any record"
-            observed, gap = _UNREAD, ""
+            observed, user = _UNREAD, "its user"
             if not _is_reported(evidence, tenure):
-                observed, gap = _UNUSED, "the library didn't report it to its user, "
+                observed, user = _UNUSED, "the library didn't report it to its user, who"
             yield violated(
                 observed,
-                f"{run.name} is assigned {topic}-{number} since {(until - since) / 1000:.1f} s, "
-                f"{gap}and its user wasn't given {how} of it, from offset {offset} on, for "
+                f"{run.name} has had {topic}-{number} for {(until - since) / 1000:.1f} s, but "
+                f"{user} got no record of it from offset {offset} on in the last "
                 f"{(until - begun) / 1000:.1f} s",
                 begun,
             )
@@ -619,8 +618,8 @@ REQUIREMENTS = (
         "KIP-429, what a member fetches after an eager and after a cooperative rebalance",
         provoked="records are appended to each partition, before and after what happens to the "
         "group",
-        judged="of each partition in the answer to its last SyncGroup, its user was given the "
-        "records, or nothing went wrong for eight seconds and they didn't come",
+        judged="the partitions in the answer to the member's last SyncGroup.  Pass: the user gets "
+        "their records.  Fail: the records don't come within eight seconds without an error",
         judge=_reads_assigned,
         unseen="no member was assigned a partition with records to read",
     ),

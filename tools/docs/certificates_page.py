@@ -32,7 +32,7 @@ _WORDS = {
     Outcome.SKIPPED.value: "skipped",
 }
 _TITLES = {
-    Outcome.KNOWN_FAILURE: "Fails",
+    Outcome.KNOWN_FAILURE: "Known",
     Outcome.UNKNOWN: "Not decided",
     Outcome.UNSUPPORTED: "Not applicable",
 }

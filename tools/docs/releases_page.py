@@ -100,10 +100,21 @@ the library's registry. fencepost tested the last ten minor releases of each lib
 scenarios `static-life` and `dynamic-life`, and with the cases of the library's list of known
 failures. `tox -e clients` repeats the two scenarios.
 
+To compare two releases before an upgrade, run the older one, and then the newer one with `--diff`:
+
+```sh stays
+$ fencepost certify-client kafka-python:3.0.8 --report old
+$ fencepost certify-client kafka-python:3.0.9 --diff old/certificate.json --report new
+```
+
+Three words of the comparison matter: *new* failures came with the newer release, *fixed* ones are
+gone, *changed* cases came out in another way. Give both runs the same `--case`: *added* are
+failures of cases that the older run doesn't have.
+
 - *runs*: the driver starts; its consumer joins, reads, commits and closes; fencepost judges it.
   [Results of client libraries](results.md) has the failures of the newest releases.
 - *lacks*: features that the release doesn't have. The cases that need them are `unsupported`.
-- *known*: the number of listed failures that the release shows, of those tested with it. The list
+- *known*: *21 of 33* means that of 33 listed failures tested on this release, 21 occur. The list
   has the range of releases for each failure.
 """
 _FEATURES = ("static", "cooperative", "auto-commit", "manual-commit")

@@ -14,6 +14,7 @@ from fencepost.properties.judging.known_failures import (
     KnownFailure,
     matches,
     range_of,
+    read_notes,
 )
 from fencepost.properties.judging.outcome import NOT_LISTED, Outcome
 from fencepost.traces.files.bounded import DocumentError, read_json
@@ -130,8 +131,8 @@ def drafted_list(
 
     `target`: its name in the command; `old`: entries to be kept unless the certificate shows that
     they are out of date.  A new entry's reason is the sentence of the failure, to be replaced by
-    the cause; the link is to be added.  Where the same failure is listed for another version, its
-    reason and link are taken.
+    the cause; the link is to be added.  A failure that some runs did not show is intermittent.
+    Where the same failure is listed for another version, its reason and link are taken.
     """
     kind = target.partition(":")[0]
     version = str(certificate["version"])
@@ -157,6 +158,7 @@ def drafted_list(
                     observed=case["observed"],
                     why=before.why if before else f"{UNEXPLAINED}: {_reason_of(case)}",
                     link=before.link if before else "",
+                    intermittent=read_notes(case["notes"]).comes_and_goes,
                 )
             )
     return KnownFailureList(entries=(*others, *kept, *new)).plain()

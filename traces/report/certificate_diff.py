@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 PAGE = "diff.html"
 _LISTED = 15
 """The number of cases of a kind that are printed; the page has all."""
+_NOT_THERE = "not in the old run"
+"""The outcome of a case that the older certificate does not have."""
 
 
 class CaseChange(Document, frozen=True):
@@ -50,15 +52,31 @@ class CertificateDiff(Document, frozen=True):
     changed: tuple[CaseChange, ...]
 
     @property
+    def added(self) -> tuple[CaseChange, ...]:
+        """Return the failures of cases that the older one does not have."""
+        return tuple(change for change in self.new if change.was == _NOT_THERE)
+
+    @property
+    def broken(self) -> tuple[CaseChange, ...]:
+        """Return the new failures of cases that the older one has."""
+        return tuple(change for change in self.new if change.was != _NOT_THERE)
+
+    @property
     def summary(self) -> str:
-        """Return the figures, e.g. `2 fixed, 1 new failure, 0 changed`."""
-        new = plural(len(self.new), "new failure")
-        return f"{len(self.fixed)} fixed, {new}, {len(self.changed)} changed"
+        """Return the figures, e.g. `2 fixed, 1 new failure, 0 changed, not in the old run: 3`."""
+        new = plural(len(self.broken), "new failure")
+        added = f", not in the old run: {len(self.added)}" if self.added else ""
+        return f"{len(self.fixed)} fixed, {new}, {len(self.changed)} changed{added}"
 
     def lines(self) -> Iterator[str]:
         """Yield the comparison for the terminal, the new failures first."""
         yield f"Compared with {self.old}: {self.summary}"
-        for word, changes in (("new", self.new), ("changed", self.changed), ("fixed", self.fixed)):
+        for word, changes in (
+            ("new", self.broken),
+            ("changed", self.changed),
+            ("added", self.added),
+            ("fixed", self.fixed),
+        ):
             for change in changes[:_LISTED]:
                 yield f"  {word:<7}  {change.level:<6}  {change.id}"
                 if word != "fixed":
@@ -78,7 +96,7 @@ def diff_certificates(old: Mapping[str, Any], new: Mapping[str, Any]) -> Certifi
     is_short = isinstance(old["cases"], Mapping)
     fixed, failed, changed = [], [], []
     for name, row in after.items():
-        was = before.get(name, {"outcome": "pass"} if is_short else {"outcome": "not there"})
+        was = before.get(name, {"outcome": "pass"} if is_short else {"outcome": _NOT_THERE})
         change = _change(name, was, row)
         then, now = _behaviour(was), _behaviour(row)
         if now == _FAILS != then:
@@ -87,7 +105,7 @@ def diff_certificates(old: Mapping[str, Any], new: Mapping[str, Any]) -> Certifi
             fixed.append(change)
         elif (
             then != now or _observation(was, row) != _observation(row, was)
-        ) and then != "not there":
+        ) and then != _NOT_THERE:
             changed.append(change)
     summary = str(old.get("summary") or f"{_named(old)}: {old['verdict']}")
     return CertificateDiff(_named(old), summary, tuple(fixed), tuple(failed), tuple(changed))
@@ -114,8 +132,9 @@ def diff_page(
     named = {c.trace for c in (*diff.new, *diff.changed)}
     facts = [("now", document.get("summary") or _named(document)), ("before", diff.old_summary)]
     sections = [
-        section("new failure", "fail", diff.new),
+        section("new failure", "fail", diff.broken),
         section("changed case", "stale-known-failure", diff.changed),
+        section("added case", "fail", diff.added),
         section("fixed case", "pass", diff.fixed),
     ]
     pages = {name: trace for name, trace in traces.items() if name in named}

@@ -37,6 +37,7 @@ from fencepost.conformance.targets.tcp.security import (
     tls_context,
 )
 from fencepost.model.coordinator import CONFIG_DEFAULTS
+from fencepost.model.history.words import plural
 from fencepost.model.table.table import Level
 from fencepost.properties.judging.known_failures import KnownFailure
 from fencepost.traces.files.known_failure_lists import of_no_use, read
@@ -278,7 +279,19 @@ def _used(context: click.Context, option: str, start: str, form: str) -> None:
 
 
 def known_failures_options(command: Command) -> Command:
-    """Return adds `--known-failures` (as `lists`) and `--no-known-failures`."""
+    """Add `--known-failures` (as `lists`) and `--no-known-failures`; refuse both together."""
+
+    @wraps(command)
+    def wrapped(
+        *args: Any, lists: tuple[Path, ...], no_known_failures: bool, **options: Any
+    ) -> Any:
+        if lists and no_known_failures:
+            raise click.UsageError(
+                f"--no-known-failures uses no list, so --known-failures {lists[0]} has no effect: "
+                "drop one of the two options"
+            )
+        return command(*args, lists=lists, no_known_failures=no_known_failures, **options)
+
     beside = click.option(
         "--known-failures",
         "lists",
@@ -290,9 +303,9 @@ def known_failures_options(command: Command) -> Command:
     none = click.option(
         "--no-known-failures",
         is_flag=True,
-        help="Use no list of known failures, not even a shipped one.",
+        help="Don't use the shipped list of known failures.  Not together with --known-failures.",
     )
-    return beside(none(command))
+    return beside(none(wrapped))  # type: ignore[no-any-return]
 
 
 def tell_of_no_use(
@@ -311,10 +324,21 @@ def kept_entries(lists: Iterable[Path], written: Path | None) -> list[KnownFailu
     return [entry for path in files for entry in read(path)]
 
 
-def write_list(drafted: Mapping[str, Any], written: Path) -> None:
-    """Write a list of known failures.  Raises ReportError."""
+def write_list(drafted: Mapping[str, Any], written: Path, shipped: int) -> str:
+    """Write a list of known failures, and return a line about it.  Raises ReportError.
+
+    `shipped`: failures that are known; if no entry is written, the shipped list has them.
+    """
     text = json.dumps(drafted, indent=2, ensure_ascii=False) + "\n"
     write_file(written, text, "give --write-known-failures another file")
+    if drafted["entries"]:
+        return f"Written: {written}; say in it why each failure is known"
+    if not shipped:
+        return f"Written: {written}; 0 entries: no case failed"
+    return (
+        f"Written: {written}; 0 entries: the shipped list has the {plural(shipped, 'failure')}; "
+        "--no-known-failures writes them"
+    )
 
 
 level_option = click.option(
@@ -334,10 +358,11 @@ older_option = click.option(
     "of the verdict.",
 )
 written_list_option = output_option(
-    "Write a list of known failures: add each failure that no list has, with its sentence as the "
-    "reason.  Entries of FILE and of the given lists keep their reasons.  Drop entries of cases "
-    "that pass now; keep those of cases that did not run.  For exec: and tcp:, a new entry is for "
-    "the tested version and later ones; or for any, if the version does not begin with a number.",
+    "Write a list of known failures: add each failure that neither FILE, a given list nor the "
+    "shipped list has, with its sentence as the reason.  Entries of FILE and of the given lists "
+    "keep their reasons.  Drop entries of cases that pass now; keep those of cases that did not "
+    "run.  For exec: and tcp:, a new entry is for the tested version and later ones; or for any, "
+    "if the version does not begin with a number.",
     "--write-known-failures",
     "written",
 )

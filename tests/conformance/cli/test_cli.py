@@ -22,6 +22,7 @@ from support.in_this_process import invoke
 from support.places import ROOT, TESTS
 
 from fencepost.conformance.cli.cli import main
+from fencepost.conformance.cli.options.target_options import write_list
 from fencepost.traces.files.known_failure_lists import drafted_list
 from fencepost.traces.report.certificate_schema import SCHEMA
 
@@ -188,8 +189,10 @@ def test_known_failures_are_forgiven_until_they_are_stale(tmp_path: Path) -> Non
     stale = invoke("certify", "model:kafka-4", *chosen, *known)
     assert stale.code == 1
     assert "1 stale known failure" in stale.out
-    ignored = invoke("certify", "model:kafka-4", *chosen, *known, "--no-known-failures")
-    assert ignored.code == 0
+    both = invoke("certify", "model:kafka-4", *chosen, *known, "--no-known-failures")
+    assert both.code == 64
+    assert "--no-known-failures uses no list, so --known-failures " in both.err
+    assert "drop one of the two options" in both.err
 
 
 def test_a_written_list_is_read_back_and_the_target_holds(tmp_path: Path) -> None:
@@ -217,6 +220,7 @@ def test_a_written_list_is_read_back_and_the_target_holds(tmp_path: Path) -> Non
     wrong = invoke("certify", target, *chosen, "--diff", str(path))
     assert wrong.code == 64
     assert "is no certificate" in wrong.err
+    assert "0 entries" not in found.out
     before = path.read_bytes()
     written = ("--write-known-failures", str(path))
     assert invoke("certify", target, *chosen, "--known-failures", str(path), *written).code == 0
@@ -228,6 +232,15 @@ def test_a_written_list_is_read_back_and_the_target_holds(tmp_path: Path) -> Non
     )
     assert spoiled.code == 64
     assert "'entries' is a required property" in spoiled.err
+
+
+def test_a_written_list_without_entries_says_where_the_failures_are(tmp_path: Path) -> None:
+    path = tmp_path / "known.json"
+    assert write_list({"entries": [{}]}, path, 2).endswith("; say in it why each failure is known")
+    assert write_list({"entries": []}, path, 0).endswith("; 0 entries: no case failed")
+    assert write_list({"entries": []}, path, 2).endswith(
+        "; 0 entries: the shipped list has the 2 failures; --no-known-failures writes them"
+    )
 
 
 # Usage: 64, and what is wrong is named.

@@ -152,6 +152,7 @@ def test_both_runs_of_each_difference_are_written_and_replay(
     ("arguments", "said"),
     [
         (("kip-345", "nonesuch"), "no revision 'nonesuch'"),
+        (("old/certificate.json", "b.json"), "`fencepost certify-client CLIENT --diff OLD.json`"),
         (("kip-345", "kafka-4", "--clients", "0"), "0 clients"),
         (("kip-345", "kafka-4", "--instances", "9"), "9 instances for 2"),
         (("kip-345", "kafka-4", "--act", "jump"), "jump"),

@@ -96,7 +96,7 @@ def test_versions_stand_in_order_and_the_page_gives_reasons(tmp_path: Path) -> N
     assert [c["target"] for c in certificates] == ["kafka:2.3.0", "kafka:3.9.1+new", "kfake"]
     text = page(certificates)
     assert "| [kfake](#kfake) | holds, 1 known failure | 1 |" in text
-    assert "- **Fails, 1**: nobody is told (https://example.org/1)" in text
+    assert "- **Known, 1**: nobody is told (https://example.org/1)" in text
     assert "Rules that no passing case shows: A-RULE." in text
 
 

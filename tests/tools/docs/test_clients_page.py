@@ -85,7 +85,7 @@ def test_a_certificate_is_kept_and_shown_with_its_reasons(tmp_path: Path) -> Non
     write(tmp_path / FOLDER, WHOLE)
     text = page(read_all(tmp_path / FOLDER))
     assert "| [java:4.3.0](#java430) | holds, 1 known failure |" in text
-    assert "- **Fails, 1**: it waits (https://bugs.example/3)" in text
+    assert "- **Known, 1**: it waits (https://bugs.example/3)" in text
     assert "- **Not applicable, 1**: no" in text
 
 

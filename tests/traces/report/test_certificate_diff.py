@@ -35,7 +35,8 @@ def test_fixed_new_and_changed_are_told_apart() -> None:
     assert repaired.changed[0].now == f"fail ({other.observed})"
     worse = diff_certificates(document(PASSES), document(FAILS, ZOMBIE))
     assert len(worse.new) == 2
-    assert worse.summary == "0 fixed, 2 new failures, 0 changed"
+    assert worse.summary == "0 fixed, 1 new failure, 0 changed, not in the old run: 1"
+    assert f"  added    {ZOMBIE.level.value:<6}  {ZOMBIE.case.id}" in list(worse.lines())
     assert "      was pass; now fail (B2 JoinGroup: MEMBER_ID_REQUIRED, member id B1)" in list(
         worse.lines()
     )
