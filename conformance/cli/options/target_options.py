@@ -305,7 +305,7 @@ def known_failures_options(command: Command) -> Command:
         is_flag=True,
         help="Don't use the shipped list of known failures.  Not together with --known-failures.",
     )
-    return beside(none(wrapped))  # type: ignore[no-any-return]
+    return beside(none(wrapped))  # type: ignore[return-value]
 
 
 def tell_of_no_use(
