@@ -33,7 +33,7 @@ from fencepost.model.history.words import plural
 from fencepost.model.plans.steps import Start
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import Level
-from fencepost.properties.judging.known_failures import seen_note
+from fencepost.properties.judging.known_failures import some_runs_note
 from fencepost.properties.judging.outcome import Outcome
 from fencepost.properties.judging.report import apply
 from fencepost.properties.requirements.driver_messages import Introduction
@@ -82,7 +82,7 @@ class _CaseRuns:
         runs = len(self.verdicts)
         if len(bad) >= _CONFIRMED:
             others = {v.observed for v, _ in bad} - {bad[0][0].observed}
-            notes = [seen_note(len(bad), runs)] if len(bad) < runs else []
+            notes = [some_runs_note(len(bad), runs)] if len(bad) < runs else []
             notes += [f"another run showed: {observed}" for observed in sorted(others)]
             return Outcome.FAIL, *bad[0], tuple(notes)
         if bad:

@@ -37,7 +37,7 @@ ANY_NUMBER = " #*"
 UNEXPLAINED = "not explained yet"
 """The reason in a list that was just written, until somebody explains it."""
 
-_KNOWN, _STALE, _SEEN = "known failure: ", "stale: ", "seen in "
+_KNOWN, _STALE, _SOME_RUNS = "known failure: ", "stale: ", "seen in "
 _NUMBER = r"(?: #\d+)?"
 _NOTE = re.compile(r"(?P<why>.*?)(?: \((?P<link>https://[^\s()]+)\))?")
 _COMPARISON = r"(==|!=|>=|<=|>|<)\s*[0-9]+(\.[0-9]+)*"
@@ -184,9 +184,9 @@ def note_of(reason: str) -> str:
     return f"{_KNOWN}{reason}"
 
 
-def seen_note(failed: int, runs: int) -> str:
+def some_runs_note(failed: int, runs: int) -> str:
     """Write the note of a failure that some of the runs did not show."""
-    return f"{_SEEN}{failed} of {runs} runs"
+    return f"{_SOME_RUNS}{failed} of {runs} runs"
 
 
 def stale_note(failure: str) -> str:
@@ -216,7 +216,7 @@ def read_notes(notes: Iterable[str]) -> KnownNotes:
     stale = next((n.removeprefix(_STALE) for n in notes if n.startswith(_STALE)), "")
     parts = _NOTE.fullmatch(reason)
     why, link = (reason, "") if parts is None else (parts["why"], parts["link"] or "")
-    return KnownNotes(reason, why, link, stale, any(n.startswith(_SEEN) for n in notes))
+    return KnownNotes(reason, why, link, stale, any(n.startswith(_SOME_RUNS) for n in notes))
 
 
 @dataclass(frozen=True, slots=True)
