@@ -23,7 +23,9 @@ from fencepost.conformance.cli.options.target_options import suite_option
 from fencepost.conformance.targets.own_revision import promises_for, properties_for
 from fencepost.conformance.targets.target_registry import DEFAULT_REVISION, find_revision
 from fencepost.model.classic.rules.rule_sources import basis_of
+from fencepost.model.coordinator import CONFIG_DEFAULTS
 from fencepost.model.plans.steps import describe
+from fencepost.model.plans.times import times_for, times_in
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.revision_soundness import base_of, has_stale_reason
 from fencepost.model.revisions.revisions import is_shipped, shipped_base
@@ -190,6 +192,9 @@ def _explain_case(screen: Console, entry: Entry, levels: dict[str, Level]) -> No
     screen.print(Text(f"about: {', '.join(case.rules)}"))
     for number, step in enumerate(case.steps, start=1):
         screen.print(Text(f"{number:>3}. {describe(step)}"))
+    times = times_for({**CONFIG_DEFAULTS, **case.needs.config}, lag_ms=0)
+    if named := ", ".join(f"{time.name} {times.of(time)} ms" for time in times_in(case)):
+        screen.print(Text(f"times with a virtual clock and default settings: {named}"))
 
 
 def property_json(property_: Property | Promise) -> dict[str, Any]:

@@ -144,7 +144,8 @@ def fuzz_command(
     restarts a target that crashes, and runs the plans of that time alone; after many crashes the
     search ends with exit code 1.
 
-    The same seed and number of jobs give the same plans, and on a virtual clock the same output.
+    The same seed and number of jobs give the same plans, and on a virtual clock with --requests the
+    same output.  How many of these plans run in --minutes differs from run to run.
     The first Ctrl-C ends the search and prints a report; the second ends the command.
 
     A failure is known if an entry of a list has its cause.  An entry without a cause covers all

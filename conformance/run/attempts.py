@@ -65,7 +65,7 @@ class RunningAttempts:
         now = self._clock()
         left = [end - now for end in self._ends.values() if end > now]
         timeouts = f"{_cases_wait(len(left))} for timeouts, about {max(left, default=0):.0f} s"
-        brokers = f"{_cases_wait(self._brokers)} for a broker that starts"
+        brokers = f"{_cases_wait(self._brokers)} for the target to start"
         return ", ".join([*([timeouts] if left else []), *([brokers] if self._brokers else [])])
 
 

@@ -108,8 +108,10 @@ def remark_of(results: Iterable[CaseResult]) -> tuple[str, ...]:
     counts = Counter(kind.rule or kind.api for result in results for kind in result.behind)
     named = ", ".join(f"{rule} ({count})" for rule, count in counts.most_common())
     passed = sum(result.outcome is Outcome.PASS for result in results)
-    cases = f"{plural(len(results), 'case')} continued after a deviation from another rule"
-    return (f"{cases}, and {passed} of them passed: {named}",)
+    failed = len(results) - passed
+    cases = [f"{plural(passed, 'case')} passed"] if passed else []
+    cases += [f"{plural(failed, 'case')} failed later"] if failed else []
+    return (f"{' and '.join(cases)} although another rule was broken: {named}",)
 
 
 def _reported_by(result: CaseResult, revision: Revision) -> tuple[Fingerprint, ...]:

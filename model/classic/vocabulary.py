@@ -92,8 +92,8 @@ class Fit(Word):
 class Trigger(Word):
     """Reason for a check of the join phase's end."""
 
-    CHECK = "something changed"
-    EXPIRY = "its timer expired"
+    CHECK = "the group changed"
+    EXPIRY = "the timer expired"
 
 
 class Delay(Word):
@@ -107,16 +107,16 @@ class Delay(Word):
 class Parked(Word):
     """Number of members that have a parked join."""
 
-    NOBODY = "nobody"
-    SOME = "some"
-    ALL = "everybody"
+    NOBODY = "no member has a parked join"
+    SOME = "some members have parked joins"
+    ALL = "all members have parked joins"
 
 
 class Left(Word):
     """Number of members without the absent dynamic members."""
 
-    NOBODY = "nobody"
-    SOMEBODY = "somebody"
+    NOBODY = "no member is left"
+    SOMEBODY = "a member is left"
 
 
 class Subject(Word):
@@ -170,10 +170,14 @@ SELECTION = Feature("selected protocol", tuple(Change), "the vote with this offe
 GENERATION = Feature("generation", tuple(Generation), "against the group's")
 PROTOCOL_FIELDS = Feature("protocol fields", tuple(Given), "protocol type and name of a sync")
 PROTOCOL_FIT = Feature("protocol", tuple(Fit), "protocol type and name against the group's")
-TRIGGER = Feature("trigger", tuple(Trigger), "cause of the check of the join phase")
+TRIGGER = Feature("trigger", tuple(Trigger), "cause of the check of the join phase", says_all=True)
 DELAY = Feature("initial delay", tuple(Delay), "the wait of a rebalance from Empty")
-PARKED = Feature("parked", tuple(Parked), "members with a parked join; everybody: none pending too")
-LEFT = Feature("left", tuple(Left), "members once absent dynamic ones are taken away")
+PARKED = Feature(
+    "parked", tuple(Parked), "members with a parked join; all: none pending too", says_all=True
+)
+LEFT = Feature(
+    "left", tuple(Left), "members once absent dynamic ones are taken away", says_all=True
+)
 SUBJECT = Feature("subject", tuple(Subject), "whose session expired")
 CONSUMERS = Feature("consumers", (False, True), "whether the members are consumers, by their type")
 SUBSCRIBED = Feature("subscribed", (False, True), "whether some member may read the topic")

@@ -54,8 +54,10 @@ def show_wrong_field(lines: Sequence[Line], request_id: str | None, wrong: Wrong
     """Add the wrong field to the words of the answer, unless they have it: an error."""
     if wrong.field.endswith("rrorCode"):
         return
+    value = wrong.got.strip('"')
+    named = f"member id {value}" if wrong.field == "memberId" else ""
     for line in lines:
-        if line.fate and request_id == line.answers:
+        if line.fate and request_id == line.answers and not (named and named in line.fate):
             line.fate += f", {wrong.field} {wrong.got}"
 
 
@@ -80,8 +82,10 @@ def texts(
             text += f" of step {places.get(line.answers, '?')}"
         if line.fate:
             text += f" → {line.fate}"
+        elif line.asks and line.asks == wrong and wrong not in answered:
+            text += " → no answer"
         elif line.asks and line.asks not in answered | dropped:
-            text += " → no answer" if line.asks == wrong else " → still waits"
+            text += " → still waits"
         elif line.asks:
             text += " → waits"
         if is_wrong(line, wrong, answered):

@@ -150,15 +150,18 @@ class Contrast:
         return f"{'no time' if self.first is None else self.first.name} and {self.other.name}"
 
 
-def contrasts_of(plan: Plan, times: Times) -> Iterator[Contrast]:
-    """Yield the contrasts of a plan; a time that the target's settings make 0 has none."""
-    pauses = [step for step in plan.steps if isinstance(step, Pause)]
+def times_in(plan: Plan) -> list[Ms]:
+    """Return the named times of a plan, in order of their names."""
     fields = [step.fields.values() for step in plan.steps if isinstance(step, Request)]
     named = {value for values in fields for value in values if isinstance(value, Ms)}
-    named |= {time for step in pauses for time in step.times}
-    paused = any(step.times for step in pauses)
-    ordered = sorted(named - {_DESIGNED_ALIKE}, key=lambda time: time.name)
-    ordered = [time for time in ordered if times.of(time) > 0]
+    named |= {time for step in plan.steps if isinstance(step, Pause) for time in step.times}
+    return sorted(named, key=lambda time: time.name)
+
+
+def contrasts_of(plan: Plan, times: Times) -> Iterator[Contrast]:
+    """Yield the contrasts of a plan; a time that the target's settings make 0 has none."""
+    paused = any(step.times for step in plan.steps if isinstance(step, Pause))
+    ordered = [t for t in times_in(plan) if t != _DESIGNED_ALIKE and times.of(t) > 0]
     yield from (Contrast(None, time) for time in ordered)
     for first, other in itertools.combinations(ordered, 2):
         if not {first, other} & _TICKS or not {first, other} & _LONG:

@@ -9,7 +9,7 @@ that none is used as a live value by mistake.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, NoReturn
 
@@ -35,12 +35,14 @@ class Expr:
 class Feature:
     """A question about a request in a state, with finitely many answers.
 
-    `name` as the protocol says it; `domain` all answers; `about` one sentence.
+    `name` as the protocol says it; `domain` all answers; `about` one sentence; `says_all`: the
+    words of a value are a whole sentence, such as `the timer expired`.
     """
 
     name: str
     domain: tuple[Hashable, ...]
     about: str
+    says_all: bool = field(default=False, kw_only=True)
 
     def among(self, *values: Hashable) -> Expr:
         """Make the condition that this feature has one of these values.
@@ -67,7 +69,8 @@ class Column(Feature):
 
     `name`: its name in the table.  `domain`: all its values.  `about`: its meaning.  `of`: function
     that returns the value for a group (None: absent), and the member id and the instance id that
-    the event names (None: no instance).
+    the event names (None: no instance).  `says_all`: True if the words of a value are a whole
+    sentence.
 
     It is for requests about one member: JoinGroup, SyncGroup, Heartbeat, OffsetCommit,
     TxnOffsetCommit, and a row of LeaveGroup.  Each value needs a rule wherever it can occur, so
@@ -197,6 +200,9 @@ def text(expr: Expr) -> str:
             left_out = [word(v) for v in feature.domain if v not in values]
             if _are_numbers(feature) and len(ordered) > 1 and _is_run(feature, values):
                 return _range_text(feature, ordered)
+            if feature.says_all:
+                said = " or ".join(ordered)
+                return f"({said})" if len(ordered) > 1 else said
             if len(left_out) == 1 and len(ordered) > 2:
                 return f"{feature.name} is not {left_out[0]}"
             return f"{feature.name} is {' or '.join(ordered)}"

@@ -381,7 +381,8 @@ def _came(
             moment = "at once" if waited == 0 else f"after {waited} ms"
             return f"{got}, {moment}"
         case Wrong.SILENCE:
-            return f"no answer within {waited} ms{_afterwards(exchange, names)}"
+            within = f" within {waited} ms" if waited > 0 else ""
+            return f"no answer{within}{_afterwards(exchange, names)}"
         case Wrong.CLOSED:
             reason = "" if violation.detail == Wrong.CLOSED.value else f": {violation.detail}"
             return f"the connection was closed{with_names(reason, names)}"

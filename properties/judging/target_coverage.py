@@ -151,7 +151,7 @@ def unreachable(revision: Revision, hello: Hello, configs: Sequence[Config]) -> 
 def _wants(api: str, hello: Hello, configs: Sequence[Config]) -> Iterator[tuple[str, Allowed]]:
     """Yield features that the target may lack, each with the possible answers to a guard then."""
     yield (
-        "nothing that is sent makes a coordinator load or move away",
+        "fencepost sends no request to a coordinator that is loading or has moved away",
         lambda feature, value: feature is not COORDINATOR or value is Availability.HERE,
     )
     if versions := hello.versions(api):

@@ -41,8 +41,8 @@ WHY_NOT = {
     'FETCH-ANYBODY · group id ""': _NO_NAME,
     'DELETE-ABSENT · group id ""': _NO_NAME,
     "JOIN-GROUP-FULL · selected protocol *changed": _MEMBER,
-    "JOIN-PHASE-* · trigger *, initial delay *, parked nobody, left somebody": _DELAY,
-    "JOIN-PHASE-* · trigger its timer expired, initial delay not running, parked everybody*": _OVER,
+    "JOIN-PHASE-* · trigger *, initial delay *, parked no member *, left a member is left": _DELAY,
+    "JOIN-PHASE-* · trigger the timer expired, * not running, parked all members*": _OVER,
     "SESSION-WAITING · state Stable": "in a stable group no request waits",
 }
 """Cells that no case shows, as globs, and why not."""

@@ -32,7 +32,7 @@ def table(docs: Path) -> str:
     """Make a table of brokers and client libraries."""
     brokers = certificates_page.read_all(docs / "certificates")
     clients = clients_page.read_all(docs / clients_page.FOLDER)
-    lines = ["| kind | target | passes | fails | undecided |", "|---|---|---|---|---|"]
+    lines = ["| kind | target | passes | fails | unknown |", "|---|---|---|---|---|"]
     lines += [f"| broker {row}" for row in rows(brokers)]
     lines += [f"| client {row}" for row in rows(clients)]
     return "\n".join(lines)

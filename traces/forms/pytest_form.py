@@ -166,7 +166,9 @@ def to_pytest(trace: TraceFile) -> str:
 def _head(trace: TraceFile) -> str:
     sentence = with_names(trace.verdict.message, trace.names)
     lines = textwrap.wrap(" ".join(sentence.split()), 96, break_on_hyphens=False)
-    settings = [f"    {k}={'none' if v is None else v}" for k, v in sorted(trace.config.items())]
+    settings = [
+        f"    {k}={'no limit' if v is None else v}" for k, v in sorted(trace.config.items())
+    ]
     text = "\n".join(
         [
             *(lines or ["A recorded conversation."]),

@@ -19,6 +19,9 @@ import unittest
 import uuid
 from typing import Any, NamedTuple
 
+import pytest
+
+pytest.importorskip("kafka")
 from kafka.protocol import admin, consumer, metadata
 
 SECONDS = 10.0  # so long an answer that is due may take

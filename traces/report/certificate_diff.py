@@ -155,10 +155,11 @@ def _rows(document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 
 def _change(name: str, was: Mapping[str, Any], now: Mapping[str, Any]) -> CaseChange:
     rule = now.get("rule") or was.get("rule") or name.partition("/")[0]
+    failing = was if _behaviour(was) == _FAILS != _behaviour(now) else now
     compares = "observed" in now and ("observed" in was or was["outcome"] not in FAILED)
     return CaseChange(
         name,
-        now.get("level") or was.get("level") or "MUST",
+        failing.get("level") or now.get("level") or was.get("level") or "MUST",
         rule,
         _outcome_words(was, with_observed=compares),
         _outcome_words(now, with_observed=compares),

@@ -164,6 +164,9 @@ def _failures(certificate: Certificate, revision: Revision, console: Console, re
     failed = {r.case.id: r for r in certificate.of(*NOT_LISTED)}
     causes = causes_of(_row(result, revision) for result in failed.values())
     most = _MOST_STEPS if len(causes) > _FULL_CAUSES else None
+    if mend_first := masking(causes):
+        say(console, mend_first, "bold")
+        console.print()
     for number, cause in enumerate(causes[:_MOST_CAUSES]):
         first = failed[cause.cases[0].id]
         if number < _FULL_CAUSES:
@@ -182,9 +185,6 @@ def _failures(certificate: Certificate, revision: Revision, console: Console, re
         words = f"{plural(len(rest), 'more cause')} of {plural(cases, 'failure')}"
         say(console, f"{words}: {report} has them all", "bold")
         console.print()
-    if mend_first := masking(causes):
-        say(console, mend_first, "bold")
-        console.print()
 
 
 def _others(cause: Cause, console: Console) -> None:
@@ -193,9 +193,11 @@ def _others(cause: Cause, console: Console) -> None:
     if names := [case.id for case in cause.own if case is not first]:
         named = ", ".join(names[:_NAMED])
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-        say(console, f"  the same in {plural(len(names), 'more case')}: {named}{more}")
+        fail = "fails" if len(names) == 1 else "fail"
+        say(console, f"  {plural(len(names), 'more case')} {fail} by this cause: {named}{more}")
     if others := sum(case is not first for case in cause.others):
-        say(console, f"  the same in {plural(others, 'more case')} about other rules")
+        about = f"{plural(others, 'more case')}, about other rules,"
+        say(console, f"  {about} {'fails' if others == 1 else 'fail'} by this cause")
 
 
 def _shortened(sentence: str) -> str:

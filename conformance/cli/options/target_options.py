@@ -332,7 +332,7 @@ def write_list(drafted: Mapping[str, Any], written: Path, shipped: int) -> str:
     text = json.dumps(drafted, indent=2, ensure_ascii=False) + "\n"
     write_file(written, text, "give --write-known-failures another file")
     if drafted["entries"]:
-        return f"Written: {written}; say in it why each failure is known"
+        return f"Written: {written}; enter as `why` the reason for each failure"
     if not shipped:
         return f"Written: {written}; 0 entries: no case failed"
     return (

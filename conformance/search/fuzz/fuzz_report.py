@@ -26,6 +26,7 @@ from fencepost.conformance.search.fuzz.earlier_run import (
 )
 from fencepost.conformance.search.fuzz.fuzz import FuzzResult
 from fencepost.conformance.search.fuzz.tally import Tally
+from fencepost.model.coordinator import CONFIG_DEFAULTS
 from fencepost.model.history.words import how_often, made_by, plural, verdict_line
 from fencepost.model.revision import Revision
 from fencepost.properties.judging.outcome import Outcome
@@ -249,6 +250,12 @@ def finding_lines(
     if finding.known:
         yield f"Known: {finding.known}."
     yield finding.sentence
+    recording = finding.result.recording
+    config = {} if recording is None else recording.config
+    changed = {k: v for k, v in sorted(config.items()) if v != CONFIG_DEFAULTS.get(k)}
+    if changed:
+        values = (f"{k}={'no limit' if v is None else v}" for k, v in changed.items())
+        yield f"Settings: {', '.join(values)}"
     if finding.fingerprint.cause:
         yield cause_sentence(finding.fingerprint.cause)
     for step in finding.steps(revision):

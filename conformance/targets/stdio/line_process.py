@@ -217,9 +217,12 @@ class Pipes(asyncio.SubprocessProtocol):
     def refuse_extra_lines(self, after: bytes | None = None) -> None:
         """Raise LineProcessError where the program wrote a line that no request asked for.
 
-        `after`: the line taken for the answer, which may itself be the extra one.
+        `after`: the line taken for the answer, which may itself be the extra one: a debug print.
         """
         if self._lines:
+            if after is not None and not after.lstrip().startswith(b"{"):
+                other = f"wrote {shortened(after)!r}, which is not a JSON reply"
+                raise LineProcessError(f"{other}; write nothing else to stdout")
             extra = f"wrote an unrequested line: {shortened(self._lines[0])!r}"
             before = "" if after is None else f", after {shortened(after)!r}"
             raise LineProcessError(extra + before)

@@ -236,7 +236,7 @@ def test_a_written_list_is_read_back_and_the_target_holds(tmp_path: Path) -> Non
 
 def test_a_written_list_without_entries_says_where_the_failures_are(tmp_path: Path) -> None:
     path = tmp_path / "known.json"
-    assert write_list({"entries": [{}]}, path, 2).endswith("; say in it why each failure is known")
+    assert write_list({"entries": [{}]}, path, 2).endswith("; enter as `why` the reason for each failure")
     assert write_list({"entries": []}, path, 0).endswith("; 0 entries: no case failed")
     assert write_list({"entries": []}, path, 2).endswith(
         "; 0 entries: the shipped list has the 2 failures; --no-known-failures writes them"
@@ -362,6 +362,9 @@ def test_explain_tells_of_rules_and_cases() -> None:
     assert case.code == 0
     assert "about: JOIN-INSTANCE-FENCED" in case.out
     assert "B2 sends JoinGroup" in case.out
+    assert case.out.splitlines()[-1] == (
+        "times with a virtual clock and default settings: formation 60000 ms, session 132000 ms"
+    )
 
 
 def test_the_table_and_the_lists() -> None:

@@ -91,13 +91,13 @@ def test_progress_says_what_is_being_waited_for() -> None:
     assert running.words() == ""
     with running.until_broker(), running.for_s(20.4), running.for_s(7):
         assert running.words() == (
-            "2 cases wait for timeouts, about 20 s, 1 case waits for a broker that starts"
+            "2 cases wait for timeouts, about 20 s, 1 case waits for the target to start"
         )
         now = 110.0
         with running.until_broker() as begins:
             begins()
             begins()
             assert running.words() == (
-                "1 case waits for timeouts, about 10 s, 1 case waits for a broker that starts"
+                "1 case waits for timeouts, about 10 s, 1 case waits for the target to start"
             )
     assert running.words() == ""

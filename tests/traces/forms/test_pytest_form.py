@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import replace
 
 import pytest
@@ -39,6 +40,14 @@ def test_it_tells_the_model_from_the_mutant(name: str) -> None:
 @pytest.mark.parametrize("name", ["full-group", "pending-leave", "protocol-twice"])
 def test_what_a_kafka_gets_wrong_the_model_does_right(name: str) -> None:
     assert run_pasted(committed(name), "kafka-4") == PASSED
+
+
+def test_it_is_skipped_without_kafka_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = to_pytest(committed("kafka-8500"))
+    assert "group.max.size=no limit" in text
+    monkeypatch.setitem(sys.modules, "kafka", None)
+    with pytest.raises(pytest.skip.Exception, match="could not import 'kafka'"):
+        exec(text, {"__name__": "pasted"})
 
 
 def test_an_early_answer_that_is_due_at_once_is_written_as_that_answer() -> None:

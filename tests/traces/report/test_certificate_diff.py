@@ -10,6 +10,7 @@ from typing import Any
 from support.places import ROOT
 from support.runs import certificate, result_of
 
+from fencepost.model.table.table import Level
 from fencepost.properties.judging.outcome import CaseResult, Outcome
 from fencepost.traces.report.certificate_data import read_certificate_file
 from fencepost.traces.report.certificate_diff import diff_certificates, diff_page
@@ -40,6 +41,13 @@ def test_fixed_new_and_changed_are_told_apart() -> None:
     assert "      was pass; now fail (B2 JoinGroup: MEMBER_ID_REQUIRED, member id B1)" in list(
         worse.lines()
     )
+
+
+def test_a_change_has_the_level_of_its_failure() -> None:
+    late = replace(FAILS, level=Level.SHOULD)
+    (fixed,) = diff_certificates(document(late), document(PASSES)).fixed
+    (new,) = diff_certificates(document(PASSES), document(late)).new
+    assert (fixed.level, new.level) == ("SHOULD", "SHOULD")
 
 
 def test_what_is_listed_as_known_meanwhile_is_no_change() -> None:

@@ -111,6 +111,7 @@ def lies(command: str) -> Iterator[Lie]:
     yield Lie('{"error":"disk full","context":{"disk":"sda"}}', "reports an error: disk full")
     line = json.dumps(honest)
     yield Lie(f"{line}\\n{line}", "wrote an unrequested line")
+    yield Lie(f"debug\\n{line}", "wrote 'debug', which is not a JSON reply; write nothing else")
     yield Lie("", "exited with code 3 instead of answering", "exits")
     yield Lie(line, "exited with code 3 .*without a newline", "exits")
     yield Lie("", "closed its stdout|did not answer", "closes")
