@@ -56,6 +56,13 @@ def test_truth_value_equality_and_hash_raise(expr: Expr) -> None:
         hash(expr)
 
 
+def test_values_that_are_sentences_stand_alone() -> None:
+    ends = Feature("end", ("it ended", "it goes on", "it began"), "its end", says_all=True)
+    assert text(all_of(ends.among("it ended"), IS_OPEN)) == "it ended and open is True"
+    either = all_of(ends.among("it ended", "it began"), IS_OPEN)
+    assert text(either) == "(it ended or it began) and open is True"
+
+
 def test_the_connectives_of_python_cant_be_misused() -> None:
     def both(left: Any, right: Any) -> Any:
         return left and right

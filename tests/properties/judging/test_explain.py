@@ -14,7 +14,8 @@ from support.tcp.over_tcp import catalogue
 from fencepost.conformance.cases.case_registry import Entry, Registry
 from fencepost.conformance.cases.script import Script
 from fencepost.model.coordinator import Answer, Provenance, Send
-from fencepost.model.history.words import request_words, with_names
+from fencepost.model.history.step_lines import Line, show_wrong_field, texts
+from fencepost.model.history.words import WrongField, request_words, with_names
 from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.properties.judging.answer_diff import Recording
 from fencepost.properties.judging.explain import (
@@ -432,6 +433,19 @@ def test_silence_that_ended_too_late_says_what_came() -> None:
     allowed = Allowed(body, "HEARTBEAT-INSTANCE-FENCED", Wrong.SILENCE.value)
     said = sentence(judged(Wrong.SILENCE, allowed), a_recording(), KAFKA_4)
     assert "no answer within 700 ms (after 0 ms: FENCED_INSTANCE_ID). " in said
+
+
+def test_a_request_that_lost_its_connection_has_no_answer_where_that_is_wrong() -> None:
+    lines = [Line("a JoinGroup", 0, 0, asks="r1", number=1), Line("a ends", 0, 0, drops=("r1",))]
+    assert next(texts(lines, "r1")) == "1. a JoinGroup → no answer   ← wrong"
+    assert next(texts(lines, "r2")) == "1. a JoinGroup → waits"
+
+
+@pytest.mark.parametrize(("got", "more"), [('"x"', ""), ('"xy"', ', memberId "xy"')])
+def test_a_wrong_member_id_is_named_once(got: str, more: str) -> None:
+    line = Line("a JoinGroup", 0, 0, fate="MEMBER_ID_REQUIRED, member id x", answers="r1")
+    show_wrong_field([line], "r1", WrongField("memberId", got, '""'))
+    assert line.fate == f"MEMBER_ID_REQUIRED, member id x{more}"
 
 
 def test_a_closed_connection_where_the_answer_is_not_due() -> None:

@@ -41,7 +41,7 @@ from fencepost.conformance.search.fuzz.tally import Budget, Tally
 from fencepost.conformance.targets.in_process import InProcessTarget, ModelCoordinator
 from fencepost.conformance.targets.target import Hints, Target
 from fencepost.conformance.targets.target_registry import TargetOptions, find_target
-from fencepost.model.coordinator import AsyncCoordinator, CoordinatorFailure
+from fencepost.model.coordinator import CONFIG_DEFAULTS, AsyncCoordinator, CoordinatorFailure
 from fencepost.model.machine import Machine
 from fencepost.model.messages.messages import JoinProtocol
 from fencepost.model.plans.spelling import PlanError
@@ -161,6 +161,13 @@ def test_what_is_counted_was_sent(found: FuzzResult) -> None:
     document, told = fuzz_document(found).plain(), "\n".join(lines(found))
     assert (document["settings"], document["events"]) == (tally.settings, tally.events)
     assert f"{tally.events['failover']} failover" in told
+    assert told.count("\nSettings: group.") == sum(
+        1
+        for finding in found.everything
+        if (ran := finding.result.recording) is not None
+        and any(ran.config[key] != CONFIG_DEFAULTS.get(key) for key in ran.config)
+    )
+    assert "\nSettings: group.initial.rebalance.delay.ms=0" in told
 
 
 def test_a_shape_that_is_passed_over_is_only_counted(found: FuzzResult) -> None:
