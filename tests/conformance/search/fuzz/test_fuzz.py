@@ -35,7 +35,12 @@ from fencepost.conformance.search.fuzz.fuzz import (
     write_corpus,
 )
 from fencepost.conformance.search.fuzz.fuzz_engine import Fuzzer
-from fencepost.conformance.search.fuzz.fuzz_report import fuzz_document, lines, write_fuzz
+from fencepost.conformance.search.fuzz.fuzz_report import (
+    finding_lines,
+    fuzz_document,
+    lines,
+    write_fuzz,
+)
 from fencepost.conformance.search.fuzz.generator import LIMITED
 from fencepost.conformance.search.fuzz.tally import Budget, Tally
 from fencepost.conformance.targets.in_process import InProcessTarget, ModelCoordinator
@@ -44,6 +49,7 @@ from fencepost.conformance.targets.target_registry import TargetOptions, find_ta
 from fencepost.model.coordinator import CONFIG_DEFAULTS, AsyncCoordinator, CoordinatorFailure
 from fencepost.model.machine import Machine
 from fencepost.model.messages.messages import JoinProtocol
+from fencepost.model.plans.plan_order import DELAY
 from fencepost.model.plans.spelling import PlanError
 from fencepost.model.plans.steps import Plan, Request
 from fencepost.model.revisions.base import KAFKA_4
@@ -161,13 +167,21 @@ def test_what_is_counted_was_sent(found: FuzzResult) -> None:
     document, told = fuzz_document(found).plain(), "\n".join(lines(found))
     assert (document["settings"], document["events"]) == (tally.settings, tally.events)
     assert f"{tally.events['failover']} failover" in told
-    assert told.count("\nSettings: group.") == sum(
-        1
-        for finding in found.everything
-        if (ran := finding.result.recording) is not None
-        and any(ran.config[key] != CONFIG_DEFAULTS.get(key) for key in ran.config)
-    )
-    assert "\nSettings: group.initial.rebalance.delay.ms=0" in told
+
+
+def test_a_finding_names_the_settings_that_are_no_defaults(found: FuzzResult) -> None:
+    finding = found.findings.all[0]
+    recording = finding.result.recording
+    assert recording is not None
+    for config, said in (
+        (CONFIG_DEFAULTS, []),
+        ({**CONFIG_DEFAULTS, DELAY: 0, "group.max.size": 2}, [f"{DELAY}=0, group.max.size=2"]),
+    ):
+        ran = replace(finding.result, recording=replace(recording, config=config))
+        told = finding_lines(1, replace(finding, result=ran), found.revision)
+        assert [line for line in told if line.startswith("Settings: ")] == [
+            f"Settings: {words}" for words in said
+        ]
 
 
 def test_a_shape_that_is_passed_over_is_only_counted(found: FuzzResult) -> None:
