@@ -178,7 +178,8 @@ def test_a_finding_names_the_settings_that_are_no_defaults(found: FuzzResult) ->
         ({**CONFIG_DEFAULTS, DELAY: 0, "group.max.size": 2}, [f"{DELAY}=0, group.max.size=2"]),
     ):
         ran = replace(finding.result, recording=replace(recording, config=config))
-        told = finding_lines(1, replace(finding, result=ran), found.revision)
+        again = replace(finding, result=ran)  # type: ignore[arg-type]  # mypy wants `R`
+        told = finding_lines(1, again, found.revision)
         assert [line for line in told if line.startswith("Settings: ")] == [
             f"Settings: {words}" for words in said
         ]
