@@ -363,7 +363,8 @@ def test_explain_tells_of_rules_and_cases() -> None:
     assert "about: JOIN-INSTANCE-FENCED" in case.out
     assert "B2 sends JoinGroup" in case.out
     assert case.out.splitlines()[-1] == (
-        "times with a virtual clock and default settings: formation 60000 ms, session 132000 ms"
+        "times with a virtual clock and default settings: formation 60000 ms, rebalance 60000 ms, "
+        "session 132000 ms"
     )
 
 
