@@ -236,7 +236,8 @@ def test_a_written_list_is_read_back_and_the_target_holds(tmp_path: Path) -> Non
 
 def test_a_written_list_without_entries_says_where_the_failures_are(tmp_path: Path) -> None:
     path = tmp_path / "known.json"
-    assert write_list({"entries": [{}]}, path, 2).endswith("; enter as `why` the reason for each failure")
+    told = write_list({"entries": [{}]}, path, 2)
+    assert told.endswith("; enter as `why` the reason for each failure")
     assert write_list({"entries": []}, path, 0).endswith("; 0 entries: no case failed")
     assert write_list({"entries": []}, path, 2).endswith(
         "; 0 entries: the shipped list has the 2 failures; --no-known-failures writes them"
