@@ -201,8 +201,8 @@ def text(expr: Expr) -> str:
             if _are_numbers(feature) and len(ordered) > 1 and _is_run(feature, values):
                 return _range_text(feature, ordered)
             if feature.says_all:
-                said = " or ".join(ordered)
-                return f"({said})" if len(ordered) > 1 else said
+                words = " or ".join(ordered)
+                return f"({words})" if len(ordered) > 1 else words
             if len(left_out) == 1 and len(ordered) > 2:
                 return f"{feature.name} is not {left_out[0]}"
             return f"{feature.name} is {' or '.join(ordered)}"
