@@ -41,8 +41,8 @@ def _strings(node: ast.AST) -> Iterator[tuple[int, str]]:
     """
     match node:
         case ast.Call(func=ast.Name(id="violated" | "unknown"), args=[_, *rest]):
-            for child in rest:
-                yield from _strings(child)
+            for argument in rest:
+                yield from _strings(argument)
         case ast.keyword(arg="unseen"):
             return
         case ast.JoinedStr(values=values):

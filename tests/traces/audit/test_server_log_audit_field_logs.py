@@ -246,10 +246,10 @@ def test_takeovers_of_living_processes_have_a_rhythm() -> None:
     assert (problem.kind, problem.count) == ("fenced", 10)
     assert "Two or more consumers share group.instance.id sync-0 in group 'sync':" in text_of("24a")
     assert "can't tell" not in text_of("24a")
-    (problem,) = operator_problems(reported("24a"))
-    assert problem.shared
-    assert problem.longest_ms == 1505
-    assert "gets the error, here for up to 1.5 s." in problem.says
+    (row,) = operator_problems(reported("24a"))
+    assert row.shared
+    assert row.longest_ms == 1505
+    assert "gets the error, here for up to 1.5 s." in row.says
     assert "This log doesn't show whether processes share the id, or restarts" in text_of("50")
     assert "10 times between 2025-09-12 08:00:00 UTC and 08:01:43, one every 11.5 s" in text_of(
         "24a"

@@ -82,7 +82,7 @@ def test_every_file_says_its_version(tmp_path: Path) -> None:
             (
                 "kind:string group:string instance_id:string names:list<item: string> count:int64"
                 " days:int64 first_ms:int64 last_ms:int64 says:string remedy:string place:string"
-                " longest_ms:int64 of_broker:bool"
+                " longest_ms:int64 of_broker:bool shared:bool"
             ),
         ),
     ],
