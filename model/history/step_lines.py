@@ -57,7 +57,7 @@ def show_wrong_field(lines: Sequence[Line], request_id: str | None, wrong: Wrong
     value = wrong.got.strip('"')
     named = f"member id {value}" if wrong.field == "memberId" else ""
     for line in lines:
-        if line.fate and request_id == line.answers and not (named and named in line.fate):
+        if line.fate and request_id == line.answers and named not in line.fate.split(", "):
             line.fate += f", {wrong.field} {wrong.got}"
 
 

@@ -448,6 +448,12 @@ def test_a_wrong_member_id_is_named_once(got: str, more: str) -> None:
     assert line.fate == f"MEMBER_ID_REQUIRED, member id x{more}"
 
 
+def test_a_wrong_member_id_is_named_beside_a_longer_one() -> None:
+    line = Line("a JoinGroup", 0, 0, fate="MEMBER_ID_REQUIRED, member id B10", answers="r1")
+    show_wrong_field([line], "r1", WrongField("memberId", '"B1"', '""'))
+    assert line.fate == 'MEMBER_ID_REQUIRED, member id B10, memberId "B1"'
+
+
 def test_a_closed_connection_where_the_answer_is_not_due() -> None:
     verdict = judged(Wrong.CLOSED)
     assert signature(verdict, a_recording()).endswith("Heartbeat: connection closed")
