@@ -8,16 +8,13 @@ event loop, and no test with an event loop could run in another module.
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 
-NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
-"""The first one that is there.  The shell, the same engine without windows, does a third of it."""
-REMEDY = "install Chromium, for example by `apt-get install chromium-headless-shell`"
+from tools.docs.chromium import REMEDY, find_chromium, launch
 
 PATIENCE_MS = 30_000  # a busy machine is no failure
 
@@ -27,15 +24,14 @@ ContextOf = Callable[..., BrowserContext]
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    found = next(filter(None, map(shutil.which, NAMES)), None)
-    if found is None:
+    path = find_chromium()
+    if path is None:
         if os.environ.get("CI", "").lower() in {"1", "true", "yes"}:
             pytest.fail(f"no Chromium: {REMEDY}; .ci/run does it")
         pytest.skip(f"needs chromium, which is not on the PATH: {REMEDY}")
-    sandbox = [] if os.geteuid() else ["--no-sandbox"]  # Chromium has none for root
     expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=found, args=sandbox)
+        chromium = launch(driver, path)
         yield chromium
         chromium.close()
 

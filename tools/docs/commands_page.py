@@ -22,6 +22,7 @@ import click
 
 from fencepost.conformance.cli.cli import LazyGroup, Stub, exit_codes, fencepost
 from fencepost.conformance.cli.schema import schemas
+from fencepost.model.history.words import one_line
 
 FOLDER = "reference"
 INDEX = "commands"
@@ -146,7 +147,7 @@ def _command(
     command: click.Command, parent: click.Context, known: Sequence[Example], level: str
 ) -> Iterator[str]:
     context = click.Context(command, info_name=command.name, parent=parent)
-    usage = " ".join(command.get_usage(context).removeprefix("Usage: ").split())
+    usage = one_line(command.get_usage(context).removeprefix("Usage: "))
     yield from ("```text", usage, "```", "")
     yield from prose(command.help or "")
     if isinstance(command, LazyGroup):
@@ -199,9 +200,7 @@ def _metavar(option: click.Option) -> str:
 
 def meaning(option: click.Option, context: click.Context) -> str:
     """Describe an option in a cell of a table: its help, values, range and default."""
-    words = re.sub(
-        r"\.? *\[default: (.*)\]\.?", r". Default: \1.", " ".join((option.help or "").split())
-    )
+    words = re.sub(r"\.? *\[default: (.*)\]\.?", r". Default: \1.", one_line(option.help or ""))
     parts = [cell(words)]
     if isinstance(option.type, click.Choice):
         parts.append(f"One of {', '.join(f'`{choice}`' for choice in option.type.choices)}.")
@@ -238,7 +237,7 @@ def prose(text: str) -> Iterator[str]:
         if mark.strip() == "\b":
             yield from ("```text", *block.splitlines(), "```", "")
         else:
-            yield from (escaped(" ".join(paragraph.split())), "")
+            yield from (escaped(one_line(paragraph)), "")
 
 
 def _codes(epilog: str, more: Mapping[str, str] = {}) -> Iterator[str]:
@@ -264,8 +263,7 @@ def escaped(text: str) -> str:
 
 def cell(text: str) -> str:
     """Return a text for a cell of a table."""
-    flat = " ".join(text.split())
-    return re.sub(r"(?<!\\)\|", r"\\|", escaped(flat))
+    return re.sub(r"(?<!\\)\|", r"\\|", escaped(one_line(text)))
 
 
 def examples(docs: Path) -> Iterator[Example]:

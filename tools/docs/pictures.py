@@ -11,8 +11,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import os
-import shutil
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -26,11 +24,11 @@ from playwright.sync_api import Page, sync_playwright
 
 from fencepost.conformance.cli.cli import exit_code, fencepost
 from fencepost.traces.files.bounded import own_version
+from tools.docs.chromium import REMEDY, find_chromium, launch
 
 FOLDER = "assets/pictures"
 DIGESTS = "digests.json"
 MOST_BYTES = 150_000
-_BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 _SCALE = 1.5
 _QUALITY = 80
 _MARGIN = 12
@@ -150,19 +148,18 @@ def take(browser_page: Page, picture: Picture, place: Path) -> bytes:
 
 def take_all(pictures: Sequence[Picture], docs: Path) -> Mapping[str, str]:
     """Take pictures, and write them and their digests; return the digests."""
-    chromium = next(filter(None, map(shutil.which, _BROWSERS)), None)
+    chromium = find_chromium()
     if chromium is None:
-        raise RuntimeError(f"no {_BROWSERS[0]}: install it, for example by apt-get")
+        raise RuntimeError(f"no Chromium: {REMEDY}")
     (docs / FOLDER).mkdir(parents=True, exist_ok=True)
     digests = read_digests(docs) if (docs / FOLDER / DIGESTS).exists() else {}
-    sandbox = [] if os.geteuid() else ["--no-sandbox"]  # Chromium has none for root
     with tempfile.TemporaryDirectory() as name, ExitStack() as ends:
         folder = Path(name)
         furnish(folder, docs.absolute().parent)
         digests |= {picture.name: digest(page_of(picture, folder)) for picture in pictures}
         # Last: its event loop runs until its end, and a command runs one of its own.
         driver = ends.enter_context(sync_playwright())
-        browser = driver.chromium.launch(executable_path=chromium, args=sandbox)
+        browser = launch(driver, chromium)
         page = browser.new_page(color_scheme="light")
         for picture in pictures:
             taken = take(page, picture, folder / picture.page)

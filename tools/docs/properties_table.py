@@ -15,6 +15,7 @@ from fencepost.properties.checking.liveness import PROMISES
 from fencepost.properties.checking.row_properties import known_rows
 from fencepost.properties.claims.property_registry import PROPERTIES
 from fencepost.properties.logic.logic import Engine, PropertyClass
+from tools.docs.marked_part import with_part
 
 BEGIN = "<!-- Made by `python -m tools.docs.properties_table docs/designers/properties.md`. -->"
 END = "<!-- The end of what is made. -->"
@@ -26,11 +27,7 @@ _ENDLESS = "exploration of endless runs"
 
 def page(text: str) -> str:
     """Return the page with the table as it is now.  Raises ValueError without the marks."""
-    before, mark, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not mark or not end:
-        raise ValueError(f"the page has no place for the table: {BEGIN} … {END}")
-    return f"{before}{BEGIN}\n\n{_table()}\n\n{END}{after}"
+    return with_part(text, BEGIN, END, _table(), "the page of properties")
 
 
 def _table() -> str:

@@ -12,20 +12,17 @@ from typing import Any
 
 from fencepost.properties.judging.outcome import Outcome
 from tools.docs import certificates_page, clients_page
+from tools.docs.marked_part import with_part
 
 FILE = "README.md"
-_BEGIN = "<!-- results: made by `python -m tools.docs.results_table` -->\n"
+_BEGIN = "<!-- results: made by `python -m tools.docs.results_table` -->"
 _END = "<!-- end of results -->"
 _FAILED = (Outcome.FAIL, Outcome.KNOWN_FAILURE, Outcome.STALE_KNOWN_FAILURE)
 
 
 def with_results(text: str, docs: Path) -> str:
     """Put the table between their marks in a text.  Raises ValueError without the marks."""
-    before, mark, rest = text.partition(_BEGIN)
-    _, end, after = rest.partition(_END)
-    if not mark or not end:
-        raise ValueError(f"{FILE} lacks the lines {_BEGIN.strip()!r} and {_END!r}: put them back")
-    return f"{before}{mark}\n{table(docs)}\n\n{end}{after}"
+    return with_part(text, _BEGIN, _END, table(docs), FILE)
 
 
 def table(docs: Path) -> str:

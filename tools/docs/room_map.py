@@ -8,9 +8,11 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+from tools.docs.marked_part import with_part
+
 FILE = "CONTRIBUTING.md"
 FLOORS = ("model", "properties", "traces", "conformance", "tools")
-_BEGIN, _END = "<!-- rooms: made by `python -m tools.docs.room_map` -->\n", "<!-- end of rooms -->"
+_BEGIN, _END = "<!-- rooms: made by `python -m tools.docs.room_map` -->", "<!-- end of rooms -->"
 _HIDDEN = frozenset({"__init__", "_door"})
 
 
@@ -31,11 +33,7 @@ def room_map(root: Path) -> str:
 
 def with_map(text: str, root: Path) -> str:
     """Put the map between its marks in a text.  Raises ValueError where the marks are missing."""
-    before, mark, rest = text.partition(_BEGIN)
-    _, end, after = rest.partition(_END)
-    if not mark or not end:
-        raise ValueError(f"{FILE} lacks the lines {_BEGIN.strip()!r} and {_END!r}: put them back")
-    return f"{before}{mark}\n{room_map(root)}\n\n{end}{after}"
+    return with_part(text, _BEGIN, _END, room_map(root), FILE)
 
 
 def _first_line(path: Path) -> str:
