@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = "results"
-"""Where it lies in the site; docs/brokers/certify.md links to it."""
+"""Folder of the results in the site; docs/brokers/certify.md links to it."""
 
 
 def on_post_build(config: Any) -> None:
-    """Write it.  Needs fencepost installed, as `tox -e docs` has it."""
+    """Write the results site.  Needs fencepost installed, as `tox -e docs` has it."""
     from fencepost.conformance.site.site import write_site  # noqa: PLC0415  (mkdocs loads hooks early)
 
     kept = Path(config.docs_dir) / "certificates"

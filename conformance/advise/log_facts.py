@@ -21,7 +21,7 @@ from fencepost.conformance.advise.known_facts import (
 )
 from fencepost.conformance.simulate.deployment_scenario import strategy_of
 from fencepost.model.assignors.assignors import ASSIGNORS
-from fencepost.model.history.words import plural
+from fencepost.model.history.words import first_names, plural
 from fencepost.traces.audit.audit_settings import LogOptions
 from fencepost.traces.audit.log_audit import audit_log
 from fencepost.traces.audit.server_log_audit import audit_server_log
@@ -414,5 +414,4 @@ def _groups(report: Report) -> str:
 
 def _few(names: Sequence[str]) -> str:
     """List names, the first of many."""
-    more = f" and {len(names) - 12} more" if len(names) > 12 else ""
-    return ", ".join(names[:12]) + more
+    return first_names(names, 12)

@@ -29,6 +29,7 @@ from fencepost.conformance.cases.clients.scenario_catalogue import SCENARIOS
 from fencepost.conformance.serve.broker_apis import ReleaseError, parse_release
 from fencepost.conformance.wire.codec import API_KEYS
 from fencepost.model.bad_input import BadInputError
+from fencepost.model.history.words import first_names
 from fencepost.model.plans.steps import Close, Crash, Settings, Start
 from fencepost.model.suggestions import nearest
 from fencepost.properties.requirements.driver_messages import FEATURES
@@ -173,8 +174,7 @@ def _names(names: Iterable[Any], known: Iterable[str], kind: str, place: str) ->
 def _listed(names: Sequence[str]) -> str:
     if not names:
         return "there are none"
-    more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
-    return f"give one of {', '.join(names[:_MOST])}{more}"
+    return f"give one of {first_names(names, _MOST)}"
 
 
 def _release(name: Any, place: str) -> Iterator[str]:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 
 from fencepost.conformance.run.link_faults import is_cut_off
 from fencepost.conformance.runtime.lag_meter import LagMeter
-from fencepost.model.history.words import plural
+from fencepost.model.history.words import first_names, plural
 from fencepost.properties.judging.outcome import CaseResult, Outcome
 
 TARGET_FAILED = "the target failed"
@@ -107,12 +107,11 @@ class EndOfTarget:
         """Say that the target ended, with the cases that may have ended it; () if it didn't."""
         remarks = []
         for since, suspects in self._suspects.items():
-            named = ", ".join(suspects[:_NAMED])
-            more = f" and {len(suspects) - _NAMED} more" if suspects[_NAMED:] else ""
+            named = first_names(suspects, _NAMED)
             after_s = max(0.0, since - self._began)
             remarks.append(
                 f"the target ended {after_s:.0f} s after the first case and did not come back, "
-                f"while {plural(len(suspects), 'case')} ran: {named}{more}. A request of these "
+                f"while {plural(len(suspects), 'case')} ran: {named}. A request of these "
                 "cases ended it, or a leftover of an earlier case. Read its log, and run each "
                 "alone (--case) on a new target"
             )

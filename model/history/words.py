@@ -68,7 +68,7 @@ def enumerated(words: Sequence[str], last: str = "and") -> str:
 
 def at_most(length: int, text: str) -> str:
     """Return a text on one line of at most `length` characters, its middle left out if need be."""
-    flat = " ".join(text.split())
+    flat = one_line(text)
     if len(flat) <= length:
         return flat
     end = (length - 1) // 3

@@ -17,6 +17,7 @@ from functools import partial
 from typing import TypeVar
 
 from fencepost.model.classic.group import Group
+from fencepost.model.history.words import first_names
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.revisions import lineage
 from fencepost.properties.claims.invariants import STORED
@@ -296,5 +297,4 @@ class Coverage:
         begin = f"{self.examples} examples{beside} used {used} rules of {revision.name}"
         if not missing:
             return f"{begin}, all that can be reached."
-        more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
-        return f"{begin}; never: {', '.join(missing[:_NAMED])}{more}."
+        return f"{begin}; never: {first_names(missing, _NAMED)}."

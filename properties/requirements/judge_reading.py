@@ -300,10 +300,10 @@ def _is_reported(evidence: Evidence, tenure: _Tenure) -> bool:
 
     True where a library reports no partitions at all.
     """
+    if not evidence.tells_partitions:
+        return True
     spans = _held(evidence, tenure.run).get(tenure.partition, ())
-    return not evidence.tells_partitions or any(
-        since < tenure.until_ms and tenure.since_ms < until for since, until in spans
-    )
+    return any(since < tenure.until_ms and tenure.since_ms < until for since, until in spans)
 
 
 def _answered(evidence: Evidence, run: ConsumerRun) -> dict[Partition, list[Span]]:

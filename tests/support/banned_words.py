@@ -122,7 +122,7 @@ def wrong_phrases(text: str) -> Iterator[str]:
 
 
 def wrong_patterns(text: str) -> Iterator[str]:
-    """Yield what is banned in a text for users: the words, what is around, and better words."""
+    """Yield each banned phrase of a text for users, with the text around it and better words."""
     flat = " ".join(text.split())
     for pattern, better in [*_COMPILED, (_CLAUSE, _BETTER_CLAUSE)]:
         for match in pattern.finditer(flat):

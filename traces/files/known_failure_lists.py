@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from fencepost.model.bad_input import BadInputError
-from fencepost.model.history.words import plural
+from fencepost.model.history.words import first_names, plural
 from fencepost.properties.judging.known_failures import (
     UNEXPLAINED,
     KnownFailure,
@@ -99,10 +99,9 @@ def of_no_use(
         entries = read(path)
         if entries and not any(_is_for(entry, names, version) for entry in entries):
             whom = list(dict.fromkeys(f"{e.target} {e.versions}" for e in entries))
-            more = f" and {len(whom) - _MOST_NAMED} more" if len(whom) > _MOST_NAMED else ""
             yield (
                 f"{path} lists {plural(len(entries), 'known failure')}, none for {target_name} "
-                f"(version {version}); it is for {', '.join(whom[:_MOST_NAMED])}{more}"
+                f"(version {version}); it is for {first_names(whom, _MOST_NAMED)}"
             )
 
 

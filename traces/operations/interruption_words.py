@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import pairwise, takewhile
 
+from fencepost.model.history.words import first_names
 from fencepost.traces.operations.operator_report import OperatorReport
 from fencepost.traces.operations.operator_rows import (
     Cause,
@@ -30,8 +31,7 @@ MOST_GROUPS = 20
 
 def some(names: Sequence[str], most: int = MOST_GROUPS) -> str:
     """List names, the first of many."""
-    more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+    return first_names(names, most)
 
 
 def at_end(report: OperatorReport) -> Iterator[str]:

@@ -22,7 +22,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fencepost.model.coordinator import spans
-from fencepost.model.history.words import plural
+from fencepost.model.history.words import first_names, plural
 from fencepost.model.revision import Revision
 from fencepost.model.revisions import revisions
 from fencepost.model.revisions.revisions import is_in_a_file
@@ -191,10 +191,9 @@ def _others(cause: Cause, console: Console) -> None:
     """Say which other cases fail for the same reason."""
     first = cause.cases[0]
     if names := [case.id for case in cause.own if case is not first]:
-        named = ", ".join(names[:_NAMED])
-        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        named = first_names(names, _NAMED)
         fail = "fails" if len(names) == 1 else "fail"
-        say(console, f"  {plural(len(names), 'more case')} {fail} by this cause: {named}{more}")
+        say(console, f"  {plural(len(names), 'more case')} {fail} by this cause: {named}")
     if others := sum(case is not first for case in cause.others):
         about = f"{plural(others, 'more case')}, about other rules,"
         say(console, f"  {about} {'fails' if others == 1 else 'fail'} by this cause")
@@ -344,8 +343,7 @@ def _rules(certificate: Certificate, console: Console) -> None:
         ("covered by no case that passed", coverage.missed if certificate.is_whole() else ()),
     ):
         if rules:
-            more = len(rules) - _NAMED
-            named = ", ".join(rules[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+            named = first_names(rules, _NAMED)
             say(console, f"{plural(len(rules), 'rule')} {words}: {named}", "dim")
 
 

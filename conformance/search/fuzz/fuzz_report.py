@@ -7,7 +7,7 @@ where the clock is real.  The page is made from the JSON of the run.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from fencepost.conformance.search.fuzz.earlier_run import (
 from fencepost.conformance.search.fuzz.fuzz import FuzzResult
 from fencepost.conformance.search.fuzz.tally import Tally
 from fencepost.model.coordinator import CONFIG_DEFAULTS
-from fencepost.model.history.words import how_often, made_by, plural, verdict_line
+from fencepost.model.history.words import first_names, how_often, made_by, plural, verdict_line
 from fencepost.model.revision import Revision
 from fencepost.properties.judging.outcome import Outcome
 from fencepost.traces.files.text_files import file_inside, trace_name, write_texts
@@ -223,12 +223,12 @@ def _coverage_lines(fuzzed: FuzzResult) -> Iterator[str]:
         f"{plural(len(covered.states), 'state')} of a group"
     )
     if fuzzed.never:
-        yield f"never reached: {_listed(fuzzed.never)}"
+        yield f"never reached: {first_names(fuzzed.never, _LONGEST_LIST)}"
     reasons: dict[str, list[str]] = {}
     for rule, why in fuzzed.unreachable.items():
         reasons.setdefault(why, []).append(rule)
     for why, rules in sorted(reasons.items()):
-        yield f"can't be reached, {why}: {_listed(rules)}"
+        yield f"can't be reached, {why}: {first_names(rules, _LONGEST_LIST)}"
     for why, plans in sorted(tally.unknown.items()):
         yield f"undecided, {plans}: {why}"
     for why, met in sorted(fuzzed.known.items()):
@@ -260,11 +260,6 @@ def finding_lines(
         yield cause_sentence(finding.fingerprint.cause)
     for step in finding.steps(revision):
         yield f"  {step}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _LONGEST_LIST} more" if len(names) > _LONGEST_LIST else ""
-    return ", ".join(names[:_LONGEST_LIST]) + more
 
 
 def _kind(finding: PlanFinding, status: str = "") -> str:

@@ -30,7 +30,7 @@ LACKS = {
         "feature move-coordinator",
     )
 }
-"""What no worked adapter has."""
+"""Reasons for unsupported cases that all worked adapters share."""
 
 pytestmark = [
     pytest.mark.skipif(not EXAMPLES.is_dir(), reason="needs the examples of the checkout"),
