@@ -52,7 +52,11 @@ class Machine:
         self.revision = revision
         self.protocol = protocol
         self.missing = missing
-        self.config: dict[str, int | None] = {**CONFIG_DEFAULTS, **(config or {})}
+        self.config: dict[str, int | None] = {
+            **CONFIG_DEFAULTS,
+            **protocol.settings,
+            **(config or {}),
+        }
         self.effects: dict[Enum, Effect] = {**protocol.effects(self.config, revision)}
         for do, twist in revision.twists.items():
             self.effects[do] = twist(self.effects[do])

@@ -52,6 +52,7 @@ class Protocol(Generic[G, W]):
 
     `is_unused`: returns True if the coordinator may clean a group up.  `retentions`: returns the
     ends of the retentions of what a group stores.  `writes`: step → the write that precedes it.
+    `settings`: Kafka's settings that only this protocol knows, and their defaults.
     """
 
     name: str
@@ -70,3 +71,4 @@ class Protocol(Generic[G, W]):
     is_unused: Callable[[G], bool]
     retentions: Callable[[G], tuple[Timer, ...]] = lambda _: ()
     writes: Mapping[Enum, Write[W]] = field(default_factory=dict)
+    settings: Config = field(default_factory=dict)

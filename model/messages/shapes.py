@@ -15,6 +15,7 @@ from __future__ import annotations
 import base64
 import binascii
 import contextlib
+import re
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -46,6 +47,9 @@ INT16 = Scalar("int16")
 INT32 = Scalar("int32")
 INT64 = Scalar("int64")
 ERROR = Scalar("error")
+INT8 = Scalar("int8")
+UUID = Scalar("uuid")
+"""A UUID as text, such as `01234567-89ab-cdef-0123-456789abcdef`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +68,7 @@ class Wire:
     """
 
     name: str
-    type: Scalar | ListOf
+    type: Scalar | ListOf | type[Message]
     lowest: int
     highest: int
     nullable: tuple[int, int] | None
@@ -94,7 +98,7 @@ def _versions(text: str) -> tuple[int, int]:
 
 def wire(
     name: str,
-    type_: Scalar | ListOf,
+    type_: Scalar | ListOf | type[Message],
     versions: str,
     *,
     nullable: str | None = None,
@@ -121,8 +125,9 @@ Write = Callable[[Any, str], dict[str, Any]]
 IsCarried = Callable[[Any], bool]
 """Message → True if a body of the version can carry all of it."""
 
-_INT_BOUNDS = {"int16": 2**15, "int32": 2**31, "int64": 2**63}
+_INT_BOUNDS = {"int8": 2**7, "int16": 2**15, "int32": 2**31, "int64": 2**63}
 _EXACT = {"string": "str", "bool": "bool", "error": "int", **dict.fromkeys(_INT_BOUNDS, "int")}
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _ABSENT = object()
 
 
@@ -165,6 +170,8 @@ def _read_lines(name: str, form: Wire, version: int, known: dict[str, Any]) -> l
             return [odd]
         known[f"_each_{name}"] = kind.item.reader(version)
         return _tried(name, "list", f"tuple([_each_{name}(row, '') for row in {name}])", odd)
+    if kind is UUID or not isinstance(kind, Scalar):
+        return [odd]
     if kind is BYTES:
         return _tried(name, "str", f"_bytes({name}, strict_mode=True)", odd)
     test = f"type({name}) is not {_EXACT[kind.name]}"
@@ -204,6 +211,8 @@ def read_field(form: Wire, value: Any, version: int, path: str) -> Any:
     kind = form.type
     if isinstance(kind, Scalar):
         return _read_scalar(kind, value, where)
+    if not isinstance(kind, ListOf):
+        return kind.from_body(value, version, f"{where}.")
     if not isinstance(value, list):
         raise ShapeError(where, f"is {type(value).__name__}, not a list")
     item = kind.item
@@ -216,6 +225,8 @@ def _read_scalar(kind: Scalar, value: Any, where: str) -> Any:
     match kind.name:
         case "string":
             good = isinstance(value, str)
+        case "uuid":
+            good = isinstance(value, str) and _UUID.fullmatch(value) is not None
         case "bytes":
             return _read_bytes(value, where)
         case "bool":
@@ -290,6 +301,9 @@ def _write_lines(name: str, form: Wire, version: int, known: dict[str, Any]) -> 
         else:
             known[f"_each_{name}"] = kind.item.writer(version)
             value = f"_rows(_each_{name}, {name}, {form.name!r}, path)"
+    elif not isinstance(kind, Scalar):
+        known[f"_inner_{name}"] = kind.writer(version)
+        value = f"_inner_{name}({name}, f'{{path}}{form.name}.')"
     if form.allows_null(version):
         return [f"{here} = {name if value == name else f'None if {name} is None else {value}'}"]
     if form.null_as is not None:
@@ -331,6 +345,9 @@ def make_check(fields: Fields, version: int) -> IsCarried:
         if isinstance(form.type, ListOf) and not isinstance(form.type.item, Scalar):
             known[f"_each_{name}"] = form.type.item.check(version)
             tests.append(f"all(map(_each_{name}, self.{name} or ()))")
+        elif not isinstance(form.type, ListOf | Scalar):
+            known[f"_inner_{name}"] = form.type.check(version)
+            tests.append(f"(self.{name} is None or _inner_{name}(self.{name}))")
     line = f"return {' and '.join(tests) or 'True'}"
     is_carried: IsCarried = _compiled("is_carried(self)", [line], known)
     return is_carried
@@ -406,7 +423,9 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
                 continue
             value = body[form.name]
             item = form.type.item if isinstance(form.type, ListOf) else form.type
-            if isinstance(value, list) and not isinstance(item, Scalar):
+            if isinstance(value, dict) and not isinstance(form.type, ListOf | Scalar):
+                kept[form.name] = form.type.readable_part(value)
+            elif isinstance(value, list) and not isinstance(item, Scalar):
                 kept[form.name] = [item.readable_part(row) for row in value if type(row) is dict]
             elif value is None and form.nullable is not None:
                 kept[form.name] = None

@@ -15,14 +15,14 @@ from typing import Any
 from fencepost.model.messages.errors import Error
 from fencepost.model.protocol import Protocol
 from fencepost.model.revision import Revision
-from fencepost.model.revisions.revisions import NAMES, find
+from fencepost.model.revisions.revisions import ALL_NAMES, find
 from fencepost.model.table.expr import Column
 from fencepost.model.table.step_soundness import misplaced_steps, step_faults
 from fencepost.model.table.table import Echo, Level, OwnStep, Rule
 from fencepost.model.table.table_soundness import decided, table_faults
 
 _ID = re.compile(r"[A-Z0-9]+(-[A-Z0-9]+)*")
-_SHIPPED = tuple(find(name) for name in NAMES)
+_SHIPPED = tuple(find(name) for name in ALL_NAMES)
 
 
 def revision_faults(revision: Revision) -> list[str]:

@@ -14,6 +14,7 @@ from importlib import import_module
 
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.base import KAFKA_4
+from fencepost.model.revisions.consumer_releases import CONSUMER_REVISIONS
 from fencepost.model.revisions.drafts import (
     COMMENT_TABLE_1,
     COMMENT_TABLE_2,
@@ -43,6 +44,11 @@ _NAMED = {
     )
 }
 NAMES: tuple[str, ...] = (*_NAMED, *(f"kafka-{a}.{b}" for a, b in RELEASES))
+"""The names of all shipped revisions of the classic protocol."""
+CONSUMER_NAMES: tuple[str, ...] = tuple(revision.name for revision in CONSUMER_REVISIONS)
+"""Those of the consumer protocol; the first is its base."""
+ALL_NAMES = (*NAMES, *CONSUMER_NAMES)
+_NAMED |= {revision.name: revision for revision in CONSUMER_REVISIONS}
 
 
 _WITHOUT_OLD_JOINS = (4, 0, 0)
@@ -83,7 +89,7 @@ def add_own(revision: Revision, was: str, place: str = "") -> None:
     """
     _OWN[revision.name] = revision
     _PLACES[revision.name] = place or revision.name
-    if _listed(was) in NAMES:
+    if _listed(was) in ALL_NAMES:
         _NICKNAMES[revision.name] = was
 
 
@@ -137,7 +143,7 @@ def lineage(revision: Revision) -> tuple[str, ...]:
 def _listed(name: str) -> str:
     name = _NICKNAMES.get(name, name)
     match = _RELEASE.fullmatch(name)
-    if match is None or name in NAMES:
+    if match is None or name in ALL_NAMES:
         return name
     version = tuple(int(part) for part in match.groups() if part is not None)
     if version[0] >= 4:
@@ -151,13 +157,16 @@ def _listed(name: str) -> str:
 
 def is_shipped(revision: Revision) -> bool:
     """Return True if a revision is one of ours, or a patch of one: not a user's own, no mutant."""
-    return lineage(revision)[0] in NAMES
+    return lineage(revision)[0] in ALL_NAMES
 
 
 def shipped_base(revision: Revision) -> Revision:
-    """Return the nearest shipped revision that a revision is made from; `kafka-4` at last."""
-    names = (*revision.ancestors, KAFKA_4.name)
-    return find(next(name for name in names if _listed(name) in NAMES))
+    """Return the nearest shipped revision that a revision is made from; at last itself, or the base.
+
+    The base is `kafka-4`.
+    """
+    names = (*revision.ancestors, revision.name, KAFKA_4.name)
+    return find(next(name for name in names if _listed(name) in ALL_NAMES))
 
 
 def rows_of_its_own(revision: Revision) -> list[tuple[Table, Rule]]:

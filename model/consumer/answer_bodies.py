@@ -1,0 +1,158 @@
+"""Make the answers of the consumer protocol, and of the APIs that act on its groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from fencepost.model.consumer.effects import Do
+from fencepost.model.consumer.group import ConsumerGroup, Member, Partitions
+from fencepost.model.consumer.topics import by_topic, rows_of, topic_id
+from fencepost.model.messages.consumer_messages import (
+    ConsumerAssignment,
+    ConsumerGroupDescribeResponse,
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+    DescribedAssignment,
+    DescribedConsumer,
+    DescribedConsumerGroup,
+    DescribedTopic,
+)
+from fencepost.model.messages.messages import (
+    DeletedGroup,
+    DeleteGroupsResponse,
+    DescribedGroup,
+    DescribeGroupsResponse,
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    LeavingMember,
+    LeftMember,
+)
+from fencepost.model.messages.subscription import TopicPartition
+from fencepost.model.table.table import Rule
+
+HeartbeatAnswer = ConsumerGroupHeartbeatResponse
+
+_CONSUMER = 1
+"""The type of a member of this protocol in a description."""
+
+
+def is_full(request: ConsumerGroupHeartbeatRequest) -> bool:
+    """Return True if a heartbeat gives all that a join gives, so that it is answered in full."""
+    has_subscription = (
+        request.subscribed_topic_names is not None or request.subscribed_topic_regex is not None
+    )
+    return (
+        has_subscription
+        and request.rebalance_timeout_ms != -1
+        and request.topic_partitions is not None
+    )
+
+
+def heartbeat_error(rule: Rule) -> HeartbeatAnswer:
+    """Answer a heartbeat with the error of a rule."""
+    assert rule.answer is not None
+    return HeartbeatAnswer(error_code=rule.answer.value)
+
+
+def welcome(member: Member, interval_ms: int, assignment: Partitions | None) -> HeartbeatAnswer:
+    """Answer a heartbeat of a member; `assignment` None: nothing new."""
+    told = (
+        None if assignment is None else ConsumerAssignment(topic_partitions=rows_of(assignment))
+    )
+    return HeartbeatAnswer(
+        error_code=0,
+        member_id=member.member_id,
+        member_epoch=member.epoch,
+        heartbeat_interval_ms=interval_ms,
+        assignment=told,
+    )
+
+
+def farewell(request: ConsumerGroupHeartbeatRequest) -> HeartbeatAnswer:
+    """Answer a leave."""
+    return HeartbeatAnswer(
+        error_code=0, member_id=request.member_id, member_epoch=request.member_epoch
+    )
+
+
+def _assignment(partitions: Iterable[TopicPartition]) -> DescribedAssignment:
+    return DescribedAssignment(
+        topic_partitions=tuple(
+            DescribedTopic(topic_id=topic_id(name), topic_name=name, partitions=where)
+            for name, where in by_topic(partitions)
+        )
+    )
+
+
+def describe_answer(
+    group: ConsumerGroup | None, group_id: str, rule: Rule, default_assignor: str
+) -> ConsumerGroupDescribeResponse:
+    """Describe a group, or answer that it isn't there."""
+    assert rule.answer is not None
+    if group is None or not rule.effect:
+        row = DescribedConsumerGroup(error_code=rule.answer.value, group_id=group_id)
+        return ConsumerGroupDescribeResponse(groups=(row,))
+    counts_revoking = Do.ANSWER_DESCRIPTION in rule.effect
+    members = tuple(
+        DescribedConsumer(
+            member_id=m.member_id,
+            instance_id=m.instance_id,
+            rack_id=m.rack_id or None,
+            member_epoch=m.epoch,
+            client_id=m.client_id,
+            subscribed_topic_names=m.topics,
+            subscribed_topic_regex=m.regex or None,
+            assignment=_assignment(
+                p for p, _ in (*m.assigned, *(m.revoking if counts_revoking else ()))
+            ),
+            target_assignment=_assignment(group.target_of(m.member_id)),
+            member_type=_CONSUMER,
+        )
+        for m in group.members
+    )
+    row = DescribedConsumerGroup(
+        error_code=rule.answer.value,
+        group_id=group_id,
+        group_state=group.state.value,
+        group_epoch=group.epoch,
+        assignment_epoch=group.target_epoch,
+        assignor_name=default_assignor,
+        members=members,
+    )
+    return ConsumerGroupDescribeResponse(groups=(row,))
+
+
+def classic_describe_answer(group_id: str, rule: Rule) -> DescribeGroupsResponse:
+    """Answer a DescribeGroups: for that API there is no group of this protocol."""
+    assert rule.answer is not None
+    row = DescribedGroup(error_code=rule.answer.value, group_id=group_id, group_state="Dead")
+    return DescribeGroupsResponse(groups=(row,))
+
+
+def delete_answer(group_id: str, rule: Rule) -> DeleteGroupsResponse:
+    """Answer a DeleteGroups for one of its groups."""
+    assert rule.answer is not None
+    row = DeletedGroup(group_id=group_id, error_code=rule.answer.value)
+    return DeleteGroupsResponse(results=(row,))
+
+
+def removal_answer(
+    request: LeaveGroupRequest, version: int, errors: Sequence[int | str]
+) -> LeaveGroupResponse:
+    """Answer a LeaveGroup row by row; versions 0 to 2 have one row, and its error alone."""
+    if version < 3:
+        return LeaveGroupResponse(error_code=errors[0])
+    rows = tuple(_left(row, error) for row, error in zip(request.members, errors, strict=True))
+    return LeaveGroupResponse(error_code=0, members=rows)
+
+
+def removal_error(rule: Rule) -> LeaveGroupResponse:
+    """Answer a LeaveGroup with the error of a rule."""
+    assert rule.answer is not None
+    return LeaveGroupResponse(error_code=rule.answer.value)
+
+
+def _left(row: LeavingMember, error: int | str) -> LeftMember:
+    return LeftMember(
+        member_id=row.member_id, group_instance_id=row.group_instance_id, error_code=error
+    )

@@ -1,0 +1,85 @@
+"""Write guards of the consumer protocol as cells: `when(mid=UNKNOWN, inst=OTHER, holder=LIVE)`."""
+
+from __future__ import annotations
+
+from typing import TypedDict, Unpack
+
+from fencepost.model.consumer import vocabulary
+from fencepost.model.consumer.vocabulary import (
+    Assignor,
+    Caller,
+    Change,
+    Epoch,
+    Fields,
+    Holder,
+    Inst,
+    Kind,
+    Leave,
+    Mid,
+    Owned,
+    Stored,
+    Subject,
+)
+from fencepost.model.table import shared_features
+from fencepost.model.table.columns import VERSION, Cell, Columns
+from fencepost.model.table.expr import Expr, Feature, all_of
+from fencepost.model.table.shared_features import Availability, GroupId, Room
+
+
+class Cells(TypedDict, total=False):
+    """The columns, and what a cell of each can hold."""
+
+    version: Expr
+    group_id: Cell[GroupId]
+    blank: Cell[bool]
+    coordinator: Cell[Availability]
+    kind: Cell[Kind]
+    mid: Cell[Mid]
+    inst: Cell[Inst]
+    holder: Cell[Holder]
+    caller: Cell[Caller]
+    reconciled: Cell[bool]
+    epoch: Cell[Epoch]
+    leave: Cell[Leave]
+    owned: Cell[Owned]
+    fields: Cell[Fields]
+    change: Cell[Change]
+    assignor: Cell[Assignor]
+    room: Cell[Room]
+    subject: Cell[Subject]
+    stored: Cell[Stored]
+
+
+def _feature(column: str) -> Feature:
+    """Return the feature of a column: the constant of that name, of this protocol or shared."""
+    home = vocabulary if column.upper() in vars(vocabulary) else shared_features
+    feature: Feature = getattr(home, column.upper())
+    return feature
+
+
+COLUMNS = Columns(
+    {name: _feature(name) for name in Cells.__annotations__ if name != VERSION},
+    related=vocabulary.RELATED,
+    feasible=vocabulary.feasible,
+    headings=("mid", "inst", "holder", "group"),
+    member_tables=vocabulary.MEMBER_TABLES,
+)
+
+# The values of the columns that most rules fill.  `EMPTY` is the empty member id; the group without
+# members is `Kind.EMPTY`.
+EMPTY, MEMBER, UNKNOWN = Mid.EMPTY, Mid.MEMBER, Mid.UNKNOWN
+NONE, UNMAPPED, OWN, OTHER = Inst.NONE, Inst.UNMAPPED, Inst.OWN, Inst.OTHER
+DANGLING = Inst.DANGLING
+LIVE, RELEASED = Holder.LIVE, Holder.RELEASED
+UNCHANGED, CHANGED = Change.UNCHANGED, Change.CHANGED
+KNOWN, ANOTHER = Assignor.KNOWN, Assignor.ANOTHER
+
+
+def when(*conditions: Expr, **cells: Unpack[Cells]) -> Expr:
+    """Make the guard that holds where each of these features has the value, or one of the values.
+
+    `conditions`: further ones, such as of your own columns.  Takes and raises what `Columns.guard`
+    does.
+    """
+    guard = COLUMNS.guard(cells)
+    return all_of(*conditions, guard) if conditions else guard

@@ -1,0 +1,33 @@
+"""Describe the consumer protocol: ConsumerGroupHeartbeat, with static members (KIP-848)."""
+
+from __future__ import annotations
+
+from fencepost.model.consumer import handlers
+from fencepost.model.consumer.cells import COLUMNS
+from fencepost.model.consumer.consumer_work import ConsumerWork
+from fencepost.model.consumer.effect_needs import STEPS
+from fencepost.model.consumer.group import ConsumerGroup
+from fencepost.model.consumer.perform import effects_with
+from fencepost.model.consumer.settings import SETTINGS
+from fencepost.model.protocol import Protocol
+
+CONSUMER: Protocol[ConsumerGroup, ConsumerWork] = Protocol(
+    name="consumer",
+    apis=(
+        "ConsumerGroupHeartbeat",
+        "ConsumerGroupDescribe",
+        "LeaveGroup",
+        "DescribeGroups",
+        "DeleteGroups",
+    ),
+    columns=COLUMNS,
+    steps=STEPS,
+    work=ConsumerWork,
+    effects=lambda config, _: effects_with(config),
+    handlers=handlers.HANDLERS,
+    timers=handlers.TIMERS,
+    failover=handlers.fail_over,
+    operations={},
+    is_unused=handlers.is_unused,
+    settings=SETTINGS,
+)

@@ -1,0 +1,44 @@
+"""Hold the work of a step of the consumer protocol: the group, and notes of its effects."""
+
+from __future__ import annotations
+
+from fencepost.model.consumer.group import ConsumerGroup
+from fencepost.model.consumer.topics import PartitionCount
+from fencepost.model.messages.subscription import TopicPartition
+from fencepost.model.work import Incoming, Span, Work
+
+
+class ConsumerWork(Work[ConsumerGroup]):
+    """A step in progress.
+
+    `start`: the group before the step; None: there was none.  `owned`: the partitions that the
+    caller says it owns; None: it doesn't say.  `count`: returns the partitions of a topic.
+    `is_bumped`: the group's epoch grew in this step.  `has_new_target`: the target was made anew.
+    """
+
+    __slots__ = ("count", "has_new_target", "is_bumped", "owned", "start")
+
+    def __init__(
+        self, group: ConsumerGroup | None, span: Span, request: Incoming | None = None
+    ) -> None:
+        super().__init__(group, span, request)
+        self.start = group
+        self.owned: frozenset[TopicPartition] | None = None
+        self.count: PartitionCount = lambda _: 0
+        self.is_bumped = False
+        self.has_new_target = False
+
+    @staticmethod
+    def new_group() -> ConsumerGroup:
+        """Make a group without members, of epoch 0."""
+        return ConsumerGroup()
+
+    def fork(self) -> ConsumerWork:
+        """Return a copy that is changed on its own."""
+        other = super().fork()
+        other.start = self.start
+        other.owned = self.owned
+        other.count = self.count
+        other.is_bumped = self.is_bumped
+        other.has_new_target = self.has_new_target
+        return other

@@ -1,0 +1,252 @@
+"""Handle requests, timers and failovers of a group of the consumer protocol, by the rules of tables.
+
+A handler makes the points of a request, carries out the rule of each, and answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from fencepost.model.consumer import answer_bodies, features
+from fencepost.model.consumer.consumer_work import ConsumerWork
+from fencepost.model.consumer.effects import Do
+from fencepost.model.consumer.group import ASSIGNMENT, REBALANCE, SESSION, ConsumerGroup
+from fencepost.model.consumer.settings import PARTITIONS
+from fencepost.model.consumer.vocabulary import BEAT_TABLE, JOIN_TABLE, LEAVE_TABLE, REMOVAL_TABLE
+from fencepost.model.machine import Machine
+from fencepost.model.messages.consumer_messages import (
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupHeartbeatRequest,
+)
+from fencepost.model.messages.messages import (
+    DeleteGroupsRequest,
+    DescribeGroupsRequest,
+    LeaveGroupRequest,
+)
+from fencepost.model.messages.shapes import Message
+from fencepost.model.table.expr import Point
+from fencepost.model.table.shared_features import Availability
+from fencepost.model.work import CLEANUP, Incoming, Outcome, Span, Timer, unchanged
+
+# Requests.
+
+
+def heartbeat(
+    machine: Machine,
+    group: ConsumerGroup | None,
+    request: Incoming,
+    message: ConsumerGroupHeartbeatRequest,
+    span: Span,
+    here: Availability,
+    group_id: str,
+) -> tuple[Outcome, ...]:
+    """Handle a ConsumerGroupHeartbeat: a join, a heartbeat proper, or a leave, by its epoch."""
+    table, points = _points(machine, group, request, message, here)
+    outcomes: dict[Outcome, None] = {}
+    for point in points:
+        rule = machine.decide(table, point, group, message.member_id, message.instance_id)
+        work = ConsumerWork(group, span, request)
+        work.caller, work.instance = message.member_id, message.instance_id
+        work.owned = features.owned_partitions(group, message)
+        work.count = lambda name: _partitions(machine, request, name)
+        for done in machine.perform(work, rule):
+            if rule.answer is not None:
+                done.emit(request.id, answer_bodies.heartbeat_error(rule))
+            outcomes.setdefault(done.outcome())
+    return tuple(outcomes)
+
+
+def _points(
+    machine: Machine,
+    group: ConsumerGroup | None,
+    request: Incoming,
+    message: ConsumerGroupHeartbeatRequest,
+    here: Availability,
+) -> tuple[str, tuple[Point, ...]]:
+    """Return the table of a heartbeat and its points."""
+    config, version = machine.config, request.version
+    if message.member_epoch == 0:
+        return JOIN_TABLE, features.join_points(group, message, version, config, here)
+    if message.member_epoch > 0:
+        return BEAT_TABLE, features.beat_points(group, message, config, here)
+    return LEAVE_TABLE, (features.leave_point(group, message, version, here),)
+
+
+def _partitions(machine: Machine, request: Incoming, name: str) -> int:
+    """Return the number of partitions of a topic."""
+    absent = name in request.deleted or machine.missing(name)
+    return 0 if absent else machine.config[PARTITIONS] or 0
+
+
+def remove(
+    machine: Machine,
+    group: ConsumerGroup | None,
+    request: Incoming,
+    message: LeaveGroupRequest,
+    span: Span,
+    here: Availability,
+    group_id: str,
+) -> tuple[Outcome, ...]:
+    """Handle a LeaveGroup, with which an administrator removes members, row by row."""
+    point = (
+        request.version,
+        features.group_id(message.group_id),
+        here,
+        features.kind(group),
+    )
+    rule = machine.decide("LeaveGroup", point)
+    if group is None or Do.ANSWER_ROWS not in rule.effect:
+        if Do.ANSWER_ROWS_UNKNOWN in rule.effect:
+            unknown = machine.decide(REMOVAL_TABLE, _NOBODY).answer
+            assert unknown is not None
+            errors = [unknown.value] * len(message.rows(request.version))
+            answer = answer_bodies.removal_answer(message, request.version, errors)
+        else:
+            answer = answer_bodies.removal_error(rule)
+        return (unchanged(group, request, answer, rule.id),)
+    work = ConsumerWork(group, span, request)
+    work.decided_by(rule.id)
+    errors = []
+    for row in message.rows(request.version):
+        ids = row.member_id, row.group_instance_id
+        row_rule = machine.decide(
+            REMOVAL_TABLE, features.removal_point(work.group, *ids), work.group, *ids
+        )
+        assert row_rule.answer is not None
+        work.caller, work.instance = ids
+        (work,) = machine.perform(work, row_rule)
+        errors.append(row_rule.answer.value)
+    work.rule = work.rules[1] if len(errors) == 1 else rule.id
+    answer = answer_bodies.removal_answer(message, request.version, errors)
+    work.emit(request.id, answer)
+    return (work.outcome(),)
+
+
+def describe(
+    machine: Machine,
+    group: ConsumerGroup | None,
+    request: Incoming,
+    message: ConsumerGroupDescribeRequest,
+    span: Span,
+    here: Availability,
+    group_id: str,
+) -> tuple[Outcome, ...]:
+    """Handle a ConsumerGroupDescribe for one of its groups: one outcome for each assignor named."""
+    rule = machine.decide("ConsumerGroupDescribe", (here, features.kind(group)))
+    asked = [] if group is None else [m.assignor for m in group.members]
+    return tuple(
+        unchanged(
+            group, request, answer_bodies.describe_answer(group, group_id, rule, name), rule.id
+        )
+        for name in sorted(features.preferred(asked))
+    )
+
+
+def describe_as_classic(
+    machine: Machine,
+    group: ConsumerGroup | None,
+    request: Incoming,
+    message: DescribeGroupsRequest,
+    span: Span,
+    here: Availability,
+    group_id: str,
+) -> tuple[Outcome, ...]:
+    """Handle a DescribeGroups for one of its groups."""
+    rule = machine.decide("DescribeGroups", (request.version, here, features.kind(group)))
+    answer = answer_bodies.classic_describe_answer(group_id, rule)
+    return (unchanged(group, request, answer, rule.id),)
+
+
+def delete_group(
+    machine: Machine,
+    group: ConsumerGroup | None,
+    request: Incoming,
+    message: DeleteGroupsRequest,
+    span: Span,
+    here: Availability,
+    group_id: str,
+) -> tuple[Outcome, ...]:
+    """Handle a DeleteGroups for one of its groups."""
+    point = (features.group_id(group_id), here, features.kind(group))
+    rule = machine.decide("DeleteGroups", point)
+    outcomes = []
+    for done in machine.perform(ConsumerWork(group, span, request), rule):
+        done.emit(request.id, answer_bodies.delete_answer(group_id, rule))
+        outcomes.append(done.outcome())
+    return tuple(outcomes)
+
+
+Handler = Callable[
+    [Machine, ConsumerGroup | None, Incoming, Any, Span, Availability, str], tuple[Outcome, ...]
+]
+HANDLERS: Mapping[type[Message], Handler] = {
+    ConsumerGroupHeartbeatRequest: heartbeat,
+    ConsumerGroupDescribeRequest: describe,
+    LeaveGroupRequest: remove,
+    DescribeGroupsRequest: describe_as_classic,
+    DeleteGroupsRequest: delete_group,
+}
+
+_NOBODY = features.removal_point(ConsumerGroup(), "", None)
+"""The point of a row that names nobody."""
+
+# Timers.
+
+
+def _end_session(
+    machine: Machine, group: ConsumerGroup, work: ConsumerWork, timer: Timer
+) -> list[ConsumerWork]:
+    return _expire(machine, group, work, timer, "session timeout")
+
+
+def _end_rebalance(
+    machine: Machine, group: ConsumerGroup, work: ConsumerWork, timer: Timer
+) -> list[ConsumerWork]:
+    return _expire(machine, group, work, timer, "rebalance timeout")
+
+
+def _expire(
+    machine: Machine, group: ConsumerGroup, work: ConsumerWork, timer: Timer, table: str
+) -> list[ConsumerWork]:
+    work.caller = timer.subject
+    point = features.subject_point(group, timer.subject)
+    return machine.perform(work, machine.decide(table, point))
+
+
+def _end_assignment(
+    machine: Machine, group: ConsumerGroup, work: ConsumerWork, timer: Timer
+) -> list[ConsumerWork]:
+    return [work]
+
+
+def _clean(
+    machine: Machine, group: ConsumerGroup, work: ConsumerWork, timer: Timer
+) -> list[ConsumerWork]:
+    return machine.perform(work, machine.decide("cleanup", ()))
+
+
+TIMERS = {
+    SESSION: _end_session,
+    REBALANCE: _end_rebalance,
+    ASSIGNMENT: _end_assignment,
+    CLEANUP: _clean,
+}
+
+# Failover.
+
+
+def fail_over(
+    machine: Machine, group: ConsumerGroup | None, work: ConsumerWork
+) -> list[ConsumerWork]:
+    """Let another coordinator load the stored group."""
+    rule = machine.decide("failover", (features.stored(group),))
+    if group is None:
+        work.decided_by(rule.id)
+        return [work]
+    return machine.perform(work, rule)
+
+
+def is_unused(group: ConsumerGroup) -> bool:
+    """Return True if a group has no member."""
+    return not group.members

@@ -1,0 +1,386 @@
+"""Perform each step of a rule of the consumer protocol.
+
+The steps change members (add, replace, release, remove), epochs and the target, and the caller's
+assignment (reconcile).  Each change is stored at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from enum import Enum
+
+from msgspec.structs import replace
+
+from fencepost.model.consumer import answer_bodies
+from fencepost.model.consumer.consumer_work import ConsumerWork
+from fencepost.model.consumer.effects import Do
+from fencepost.model.consumer.group import (
+    ASSIGNMENT,
+    REBALANCE,
+    RELEASED_EPOCH,
+    SESSION,
+    Held,
+    Member,
+    Partitions,
+    Phase,
+)
+from fencepost.model.consumer.settings import (
+    ASSIGNMENT_INTERVAL,
+    HEARTBEAT_INTERVAL,
+    SESSION_TIMEOUT,
+)
+from fencepost.model.consumer.topics import legal_targets
+from fencepost.model.coordinator import Config
+from fencepost.model.messages.consumer_messages import ConsumerGroupHeartbeatRequest
+
+Effect = Callable[[ConsumerWork], list[ConsumerWork] | None]
+"""Performs a step on a work; returns several works if it forks, None if it doesn't."""
+
+def heartbeat(work: ConsumerWork) -> ConsumerGroupHeartbeatRequest:
+    """Return the heartbeat in progress."""
+    assert work.request is not None
+    assert isinstance(work.request.message, ConsumerGroupHeartbeatRequest)
+    return work.request.message
+
+
+def caller(work: ConsumerWork) -> Member:
+    """Return the caller, which is a member."""
+    member = work.group.member(work.caller)
+    assert member is not None
+    return member
+
+
+def sent_or_fresh_id(work: ConsumerWork) -> str:
+    """Return the member id of a join; where version 0 sends none, the coordinator makes one."""
+    assert work.request is not None
+    return heartbeat(work).member_id or work.request.fresh_id
+
+
+def create_group(work: ConsumerWork) -> None:
+    """Create a group of epoch 1, if it is absent."""
+    if work.start is None:
+        work.create()
+        work.group = replace(work.group, epoch=1)
+
+
+def create_group_at_zero(work: ConsumerWork) -> None:
+    """Create a group of epoch 0, if it is absent."""
+    if work.start is None:
+        work.create()
+
+
+def _add(work: ConsumerWork, instance_id: str | None) -> None:
+    join = heartbeat(work)
+    assert work.request is not None
+    work.caller = sent_or_fresh_id(work)
+    blank = Member(
+        member_id=work.caller,
+        instance_id=instance_id,
+        client_id=work.request.client_id,
+        rebalance_timeout_ms=join.rebalance_timeout_ms,
+    )
+    work.group = work.group.with_member(_updated(work, blank))
+
+
+def add_dynamic(work: ConsumerWork) -> None:
+    """Add a member without an instance."""
+    _add(work, None)
+
+
+def add_static(work: ConsumerWork) -> None:
+    """Add a member with an instance, and map the instance to it."""
+    assert work.instance is not None
+    _add(work, work.instance)
+    work.group = work.group.with_mapping(work.instance, work.caller)
+
+
+def _holder(work: ConsumerWork) -> Member:
+    assert work.instance is not None
+    member = work.group.member(work.group.holder(work.instance) or "")
+    assert member is not None
+    return member
+
+
+def replace_holder(work: ConsumerWork) -> None:
+    """Put the caller in the place of the holder: a copy of it, at epoch 0.
+
+    What the caller was assigned before, if it was a member, is nobody's from now on.
+    """
+    assert work.instance is not None
+    holder = _holder(work)
+    work.caller = sent_or_fresh_id(work)
+    target = work.group.target_of(holder.member_id)
+    copy = replace(
+        holder,
+        member_id=work.caller,
+        instance_id=work.instance,
+        epoch=0,
+        previous_epoch=0,
+    )
+    group = work.group.without_member(holder.member_id).with_member(copy)
+    group = group.with_target(work.caller, target).without_timer(REBALANCE, work.caller)
+    work.group = group.with_mapping(work.instance, work.caller)
+
+
+def free_instance(work: ConsumerWork) -> None:
+    """Remove the entry of the caller's own instance, if the request names another one."""
+    member = work.group.member(work.caller)
+    if member is None or member.instance_id is None or member.instance_id == work.instance:
+        return
+    if work.group.holder(member.instance_id) == work.caller:
+        work.group = work.group.without_mapping(member.instance_id)
+
+
+def map_caller(work: ConsumerWork) -> None:
+    """Map the instance to the caller; the entry of the one that it had stays."""
+    assert work.instance is not None
+    member = replace(caller(work), instance_id=work.instance)
+    work.group = work.group.with_member(member).with_mapping(work.instance, work.caller)
+
+
+def update_member(work: ConsumerWork) -> None:
+    """Take what the request gives: subscription, rebalance timeout, assignor, rack."""
+    work.group = work.group.with_member(_updated(work, caller(work)))
+
+
+def _updated(work: ConsumerWork, member: Member) -> Member:
+    sent = heartbeat(work)
+    assert work.request is not None
+    names, regex = sent.subscribed_topic_names, sent.subscribed_topic_regex
+    timeout_ms = sent.rebalance_timeout_ms
+    return replace(
+        member,
+        client_id=work.request.client_id,
+        topics=member.topics if names is None else tuple(sorted(set(names))),
+        regex=member.regex if regex is None else regex,
+        rebalance_timeout_ms=member.rebalance_timeout_ms if timeout_ms == -1 else timeout_ms,
+        assignor=sent.server_assignor or member.assignor,
+        rack_id=sent.rack_id or member.rack_id,
+    )
+
+
+def release(work: ConsumerWork) -> None:
+    """Release the caller.
+
+    It stays in its phase, even if it had partitions to revoke (KAFKA-20641), and its time to revoke
+    ends, since that was of another epoch.
+    """
+    member = caller(work)
+    released = replace(
+        member,
+        epoch=RELEASED_EPOCH,
+        previous_epoch=0,
+        assigned=tuple((partition, 0) for partition, _ in member.assigned),
+        revoking=(),
+    )
+    work.group = work.group.with_member(released).without_timer(REBALANCE, work.caller)
+
+
+def remove_member(work: ConsumerWork) -> None:
+    """Remove the caller, or the member whose timer expired."""
+    work.group = work.group.without_member(caller(work).member_id)
+
+
+def remove_holder(work: ConsumerWork) -> None:
+    """Remove the holder of the instance."""
+    work.group = work.group.without_member(_holder(work).member_id)
+
+
+def bump_epoch(work: ConsumerWork) -> None:
+    """Increase the group's epoch, once for a request."""
+    if not work.is_bumped:
+        work.group = replace(work.group, epoch=work.group.epoch + 1)
+        work.is_bumped = True
+
+
+def settle_empty(work: ConsumerWork) -> None:
+    """Make the target of a group without members: nothing, at the group's epoch."""
+    if not work.group.members:
+        work.group = replace(work.group, target=(), target_epoch=work.group.epoch)
+
+
+def recompute_target_at_once(work: ConsumerWork) -> list[ConsumerWork] | None:
+    """Make the target anew, if it is older than the group: one outcome for each legal target."""
+    group = work.group
+    if group.epoch == group.target_epoch:
+        return None
+    forks = []
+    for target in legal_targets(group, work.count):
+        fork = work.fork()
+        fork.group = replace(group, target=target, target_epoch=group.epoch)
+        fork.has_new_target = True
+        forks.append(fork)
+    return forks
+
+
+def recompute_target(work: ConsumerWork, interval_ms: int) -> list[ConsumerWork] | None:
+    """Make the target anew; until the interval after the last time is over, now or later."""
+    forks = recompute_target_at_once(work)
+    if forks is None or interval_ms <= 0:
+        return forks
+    for fork in forks:
+        fork.set_timer(ASSIGNMENT, "", interval_ms)
+    later = [work.fork()] if work.group.timer(ASSIGNMENT) is not None else []
+    return [*forks, *later]
+
+
+def reconcile(work: ConsumerWork) -> None:
+    """Bring the caller nearer to its target."""
+    _reconcile(work, work.group.target_of(work.caller))
+
+
+def reconcile_unmapped(work: ConsumerWork) -> None:
+    """Bring a caller whose instance was unmapped nearer to its target, or to an empty one.
+
+    The coordinator looks the target up under the new instance and finds nothing, unless the target
+    was made anew with this request.
+    """
+    _reconcile(work, work.group.target_of(work.caller) if work.has_new_target else ())
+
+
+def _reconcile(work: ConsumerWork, target: Partitions) -> None:
+    group = work.group
+    member = caller(work)
+    if group.is_reconciled(member):
+        return
+    owned = work.owned
+    if member.phase is Phase.UNREVOKED and _owns(owned, member.revoking):
+        return
+    kept = tuple(row for row in member.assigned if row[0] in target)
+    lost = tuple(row for row in member.assigned if row[0] not in target)
+    if lost and _owns(owned, lost):
+        changed = replace(
+            member,
+            previous_epoch=member.epoch,
+            phase=Phase.UNREVOKED,
+            assigned=kept,
+            revoking=lost,
+        )
+    else:
+        changed = _advanced(work, member, target, kept)
+    if changed == member:
+        return
+    work.group = group.with_member(changed).without_timer(REBALANCE, work.caller)
+    if changed.phase is Phase.UNREVOKED:
+        work.set_timer(REBALANCE, work.caller, changed.rebalance_timeout_ms)
+
+
+def _owns(owned: frozenset[object] | None, rows: Held) -> bool:
+    """Return True if the caller may still own one of these; it does unless it says otherwise."""
+    return owned is None or any(partition in owned for partition, _ in rows)
+
+
+def _advanced(work: ConsumerWork, member: Member, target: Partitions, kept: Held) -> Member:
+    """Return the member at its target's epoch, with what is free of its target.
+
+    What was somebody's before this request is free from the next one on.
+    """
+    epoch = work.group.target_epoch
+    taken = set() if work.start is None else set(work.start.owned())
+    mine = {partition for partition, _ in kept}
+    wanted = [partition for partition in target if partition not in mine]
+    free = [(partition, epoch) for partition in wanted if partition not in taken]
+    return replace(
+        member,
+        epoch=epoch,
+        previous_epoch=member.epoch,
+        phase=Phase.STABLE if len(free) == len(wanted) else Phase.UNRELEASED,
+        assigned=tuple(sorted([*kept, *free])),
+        revoking=(),
+    )
+
+
+def restart_session(work: ConsumerWork, timeout_ms: int) -> None:
+    """Restart the caller's session timer, which is the group's, not the client's."""
+    work.set_timer(SESSION, work.caller, timeout_ms)
+
+
+def answer_assignment(work: ConsumerWork, interval_ms: int) -> None:
+    """Answer with the caller's epoch and all that it may own."""
+    member = caller(work)
+    _answer(work, answer_bodies.welcome(member, interval_ms, member.partitions()))
+
+
+def answer_changes(work: ConsumerWork, interval_ms: int) -> None:
+    """Answer with the caller's epoch, and with its assignment where it must be told."""
+    member = caller(work)
+    before = None if work.start is None else work.start.member(work.caller)
+    changed = before is None or before.partitions() != member.partitions()
+    told = member.partitions() if changed or answer_bodies.is_full(heartbeat(work)) else None
+    _answer(work, answer_bodies.welcome(member, interval_ms, told))
+
+
+def answer_epoch(work: ConsumerWork) -> None:
+    """Answer a leave: with its epoch, and no heartbeat interval."""
+    _answer(work, answer_bodies.farewell(heartbeat(work)))
+
+
+def _answer(work: ConsumerWork, answer: answer_bodies.HeartbeatAnswer) -> None:
+    assert work.request is not None
+    work.emit(work.request.id, answer)
+
+
+def forget(work: ConsumerWork) -> None:
+    """Take the group away."""
+    work.forget()
+
+
+def reload(work: ConsumerWork, timeout_ms: int) -> None:
+    """Load the stored group: all timers begin anew, with the group's session timeout.
+
+    A member whose stored state is that it has partitions to revoke has its rebalance timeout, even
+    if it was released since (KAFKA-20641).
+    """
+    work.group = replace(work.group, timers=())
+    for member in work.group.members:
+        work.set_timer(SESSION, member.member_id, timeout_ms)
+        if member.phase is Phase.UNREVOKED:
+            work.set_timer(REBALANCE, member.member_id, member.rebalance_timeout_ms)
+
+
+def _fill(work: ConsumerWork) -> None:
+    """Mark what the answer of the rule is filled with; the handler does it."""
+
+
+_EFFECTS: dict[Enum, Effect] = {
+    Do.CREATE_GROUP: create_group,
+    Do.CREATE_GROUP_AT_ZERO: create_group_at_zero,
+    Do.ADD_DYNAMIC: add_dynamic,
+    Do.ADD_STATIC: add_static,
+    Do.REPLACE_HOLDER: replace_holder,
+    Do.FREE_INSTANCE: free_instance,
+    Do.MAP_CALLER: map_caller,
+    Do.UPDATE_MEMBER: update_member,
+    Do.RELEASE: release,
+    Do.REMOVE_MEMBER: remove_member,
+    Do.REMOVE_HOLDER: remove_holder,
+    Do.BUMP_EPOCH: bump_epoch,
+    Do.SETTLE_EMPTY: settle_empty,
+    Do.RECOMPUTE_TARGET_AT_ONCE: recompute_target_at_once,
+    Do.RECONCILE: reconcile,
+    Do.RECONCILE_UNMAPPED: reconcile_unmapped,
+    Do.ANSWER_EPOCH: answer_epoch,
+    Do.ANSWER_ROWS: _fill,
+    Do.ANSWER_ROWS_UNKNOWN: _fill,
+    Do.ANSWER_DESCRIPTION: _fill,
+    Do.ANSWER_DESCRIPTION_KEPT: _fill,
+    Do.ANSWER_DEAD: _fill,
+    Do.FORGET: forget,
+}
+
+
+def effects_with(config: Config) -> Mapping[Enum, Effect]:
+    """Return step → effect under a broker's settings."""
+    session_ms = config[SESSION_TIMEOUT] or 0
+    beat_ms = config[HEARTBEAT_INTERVAL] or 0
+    assignment_ms = config[ASSIGNMENT_INTERVAL] or 0
+    return {
+        **_EFFECTS,
+        Do.RECOMPUTE_TARGET: lambda work: recompute_target(work, assignment_ms),
+        Do.ANSWER_ASSIGNMENT: lambda work: answer_assignment(work, beat_ms),
+        Do.ANSWER_CHANGES: lambda work: answer_changes(work, beat_ms),
+        Do.RESTART_SESSION: lambda work: restart_session(work, session_ms),
+        Do.RELOAD: lambda work: reload(work, session_ms),
+    }
+
+

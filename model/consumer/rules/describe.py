@@ -1,0 +1,136 @@
+"""ConsumerGroupDescribe, DescribeGroups and DeleteGroups: a group as administrators see it."""
+
+from __future__ import annotations
+
+from fencepost.model.consumer.cells import when
+from fencepost.model.consumer.effects import Do
+from fencepost.model.consumer.rules import rule_sources as src
+from fencepost.model.consumer.vocabulary import KIND, Kind
+from fencepost.model.messages.errors import Error
+from fencepost.model.table.shared_features import (
+    COORDINATOR,
+    GROUP_ID,
+    Availability,
+    GroupId,
+    version_feature,
+)
+from fencepost.model.table.table import Level, Rule, Table
+
+
+def _checks(prefix: str) -> tuple[Rule, ...]:
+    """Make the checks of the coordinator."""
+    return (
+        Rule(
+            f"{prefix}-COORDINATOR-LOADING",
+            when(coordinator=Availability.LOADING),
+            answer=Error.COORDINATOR_LOAD_IN_PROGRESS,
+            level=Level.SHOULD,
+            source=src.KAFKA_CHECKS,
+            because="the coordinator has not loaded the group yet",
+        ),
+        Rule(
+            f"{prefix}-COORDINATOR-ELSEWHERE",
+            when(coordinator=Availability.ELSEWHERE),
+            answer=Error.NOT_COORDINATOR,
+            level=Level.SHOULD,
+            source=src.KAFKA_CHECKS,
+            because="another broker is the group's coordinator, and the client must look it up",
+        ),
+    )
+
+
+DESCRIBE = Table(
+    "ConsumerGroupDescribe",
+    (COORDINATOR, KIND),
+    _checks("CG-DESCRIBE"),
+    (
+        Rule(
+            "CG-DESCRIBE-ABSENT",
+            when(kind=Kind.ABSENT),
+            answer=Error.GROUP_ID_NOT_FOUND,
+            level=Level.SHOULD,
+            source=src.KAFKA_ADMIN,
+            because="a group that doesn't exist can't be described",
+        ),
+        Rule(
+            "CG-DESCRIBE-GROUP",
+            when(kind=(Kind.EMPTY, Kind.CONSUMER)),
+            (Do.ANSWER_DESCRIPTION,),
+            Error.NONE,
+            level=Level.SHOULD,
+            source="KAFKA-20431, since 4.3; seen on 4.3.0 to 4.4.0",
+            because="a member's partitions are its own until it has given them up",
+        ),
+    ),
+)
+
+_CLASSIC_VERSION = version_feature(6)
+CLASSIC_DESCRIBE = Table(
+    "DescribeGroups",
+    (_CLASSIC_VERSION, COORDINATOR, KIND),
+    _checks("CG-DESCRIBE-CLASSIC"),
+    (
+        Rule(
+            "CG-DESCRIBE-CLASSIC-LEGACY",
+            when(version=_CLASSIC_VERSION.below(6)),
+            (Do.ANSWER_DEAD,),
+            Error.NONE,
+            level=Level.SHOULD,
+            source=src.KIP_1043,
+            because="for this API the group doesn't exist, which up to version 5 is no error",
+        ),
+        Rule(
+            "CG-DESCRIBE-CLASSIC",
+            when(version=_CLASSIC_VERSION.at_least(6)),
+            (Do.ANSWER_DEAD,),
+            Error.GROUP_ID_NOT_FOUND,
+            level=Level.SHOULD,
+            source=src.KIP_1043,
+            because="for this API the group doesn't exist, since it is none of that protocol",
+        ),
+    ),
+)
+
+DELETE = Table(
+    "DeleteGroups",
+    (GROUP_ID, COORDINATOR, KIND),
+    (
+        Rule(
+            "CG-DELETE-GROUP-ID-INVALID",
+            when(group_id=GroupId.NULL),
+            answer=Error.INVALID_GROUP_ID,
+            level=Level.SHOULD,
+            source=src.KAFKA_CHECKS,
+            because="a request must name a group",
+            defensive="no version can carry a null group id",
+        ),
+        *_checks("CG-DELETE"),
+    ),
+    (
+        Rule(
+            "CG-DELETE-ABSENT",
+            when(kind=Kind.ABSENT),
+            answer=Error.GROUP_ID_NOT_FOUND,
+            level=Level.SHOULD,
+            source=src.KAFKA_DELETING,
+            because="only a group that exists can be deleted",
+        ),
+        Rule(
+            "CG-DELETE-EMPTY",
+            when(kind=Kind.EMPTY),
+            (Do.FORGET,),
+            Error.NONE,
+            level=Level.SHOULD,
+            source=src.KAFKA_DELETING,
+            because="a group without members is deleted with its offsets",
+        ),
+        Rule(
+            "CG-DELETE-MEMBERS",
+            when(kind=Kind.CONSUMER),
+            answer=Error.NON_EMPTY_GROUP,
+            level=Level.SHOULD,
+            source=src.KAFKA_DELETING,
+            because="a released member is a member, too, so its group isn't empty",
+        ),
+    ),
+)

@@ -1,0 +1,19 @@
+"""Name the broker's settings that the consumer protocol knows, and Kafka's defaults."""
+
+from __future__ import annotations
+
+from fencepost.model.coordinator import Config
+
+SESSION_TIMEOUT = "group.consumer.session.timeout.ms"
+HEARTBEAT_INTERVAL = "group.consumer.heartbeat.interval.ms"
+ASSIGNMENT_INTERVAL = "group.consumer.assignment.interval.ms"
+MAX_SIZE = "group.consumer.max.size"
+PARTITIONS = "num.partitions"
+SETTINGS: Config = {
+    SESSION_TIMEOUT: 45_000,
+    HEARTBEAT_INTERVAL: 5_000,
+    ASSIGNMENT_INTERVAL: 1_000,
+    MAX_SIZE: None,
+    PARTITIONS: 1,
+}
+"""Kafka's settings that this protocol knows, and their defaults; None: no limit."""

@@ -1,0 +1,311 @@
+"""Define the revisions of the consumer protocol: `consumer-4.3`, other releases, and a future one.
+
+The base is 4.3.0.  Each other one is a list of differences to a neighbour, with the ticket that
+asks for it.  Mixed groups, with classic members, are in none of them yet: 4.3.1 differs from 4.3.0
+there alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from enum import Enum
+
+from fencepost.model.consumer.cells import (
+    ANOTHER,
+    CHANGED,
+    DANGLING,
+    EMPTY,
+    LIVE,
+    NONE,
+    OWN,
+    RELEASED,
+    UNKNOWN,
+    UNMAPPED,
+    when,
+)
+from fencepost.model.consumer.consumer_protocol import CONSUMER
+from fencepost.model.consumer.effects import Do
+from fencepost.model.consumer.rules import beat, describe, failover, join, leave, timers
+from fencepost.model.consumer.vocabulary import FIRST_EPOCH
+from fencepost.model.messages.errors import Error
+from fencepost.model.revision import Difference, DropRule, Revision, SetRule, derive
+from fencepost.model.table.expr import all_of, any_of, negate
+from fencepost.model.table.shared_features import Room
+from fencepost.model.table.table import Rule, Table
+
+_TABLES = (
+    join.TABLE,
+    beat.TABLE,
+    leave.TABLE,
+    leave.REMOVAL,
+    leave.MEMBER_REMOVAL,
+    describe.DESCRIBE,
+    describe.CLASSIC_DESCRIBE,
+    describe.DELETE,
+    timers.SESSION,
+    timers.REBALANCE,
+    failover.TABLE,
+    timers.CLEANUP,
+)
+
+CONSUMER_4_3 = Revision(
+    "consumer-4.3",
+    "the consumer protocol of Apache Kafka 4.3.0, groups without classic members",
+    CONSUMER,
+    {table.name: table for table in _TABLES},
+    dict(zip(CONSUMER.apis, ((0, 1), (0, 1), (0, 5), (0, 6), (0, 2)), strict=True)),
+)
+
+_JOIN = join.TABLE.name
+_RULES = {rule.id: rule for _, rule in CONSUMER_4_3.rules()}
+_TABLE_OF = {rule.id: table for table, rule in CONSUMER_4_3.rules()}
+
+
+def _set(rule: Rule, table: Table, passage: str) -> SetRule:
+    return SetRule(table.name, rule, passage)
+
+
+def _swapped(rule: Rule, steps: dict[Enum, tuple[Enum, ...]]) -> Rule:
+    """Return the rule with some steps changed, each for others."""
+    return rule.but(effect=tuple(new for do in rule.effect for new in steps.get(do, (do,))))
+
+
+def _merged(*differences: Iterable[Difference]) -> tuple[Difference, ...]:
+    """Return all differences; of two about one rule the later counts."""
+    return tuple({d.rule_id: d for group in differences for d in group}.values())
+
+
+# Releases before 4.3.
+
+_BEFORE_E1 = "Kafka: the first epoch of a group is 1; seen on 4.0.1 and 4.2.0, and otherwise on 4.3.0"
+_BEFORE_BATCHES = "Kafka: group.consumer.assignment.interval.ms, since 4.3; seen on 4.0.1 and 4.2.0"
+_BEFORE_20431 = "KAFKA-20431, since 4.3; seen on 4.0.1 and 4.2.0"
+_BEFORE_19233 = "KAFKA-19233, since 4.2; seen on 4.0.1"
+_OLD_STEPS: dict[Enum, tuple[Enum, ...]] = {
+    Do.CREATE_GROUP: (Do.CREATE_GROUP_AT_ZERO,),
+    Do.RECOMPUTE_TARGET: (Do.RECOMPUTE_TARGET_AT_ONCE,),
+}
+_AT_ONCE = "; the target is made anew at once"
+
+
+def _without_batches(revision: Revision) -> Iterator[SetRule]:
+    """Yield rules that make the target at once; a new group begins at epoch 0."""
+    for table, rule in revision.rules():
+        if Do.RECOMPUTE_TARGET in rule.effect:
+            passage = _BEFORE_E1 if Do.CREATE_GROUP in rule.effect else _BEFORE_BATCHES
+            changed = _swapped(rule, _OLD_STEPS).but(because=f"{rule.because}{_AT_ONCE}")
+            yield _set(changed, table, passage)
+
+
+_DESCRIBED = _set(
+    _RULES["CG-DESCRIBE-GROUP"].but(
+        effect=(Do.ANSWER_DESCRIPTION_KEPT,),
+        source=_BEFORE_20431,
+        because="partitions that a member must give up are not its own any more",
+    ),
+    describe.DESCRIBE,
+    _BEFORE_20431,
+)
+
+CONSUMER_4_2 = derive(
+    CONSUMER_4_3,
+    "consumer-4.2",
+    "the consumer protocol of Apache Kafka 4.2.0: targets at once, first epoch 1",
+    (*_without_batches(CONSUMER_4_3), _DESCRIBED),
+)
+
+
+def _epoch_of_a_join_counts() -> Iterator[SetRule]:
+    """Yield the rules of a join by a known id alone, whose epoch 0 is compared as any other."""
+    for rule_id in ("CG-JOIN-REJOIN", "CG-JOIN-REJOIN-CHANGED"):
+        rule = CONSUMER_4_2.rule(rule_id)
+        narrowed = rule.but(
+            guard=all_of(rule.guard, FIRST_EPOCH.among(True)),
+            source=_BEFORE_19233,
+            because="epoch 0 is the caller's previous one, so its first join is sent again",
+        )
+        yield SetRule(_JOIN, narrowed, _BEFORE_19233)
+    both = (_RULES["CG-JOIN-REJOIN"].guard, _RULES["CG-JOIN-REJOIN-CHANGED"].guard)
+    fenced = Rule(
+        "CG-JOIN-REJOIN-FENCED",
+        all_of(any_of(*both), FIRST_EPOCH.among(False)),
+        answer=Error.FENCED_MEMBER_EPOCH,
+        level=_RULES["CG-JOIN-REJOIN"].level,
+        source=_BEFORE_19233,
+        because="epoch 0 is older than the caller's previous one",
+    )
+    yield SetRule(_JOIN, fenced, _BEFORE_19233)
+    for rule_id in ("CG-JOIN-RESUME", "CG-JOIN-RESUME-CHANGED"):
+        refused = _RULES[rule_id].but(
+            effect=(),
+            answer=Error.FENCED_MEMBER_EPOCH,
+            source=_BEFORE_19233,
+            because="epoch 0 is newer than −2, which the caller has while it is released",
+        )
+        yield SetRule(_JOIN, refused, _BEFORE_19233)
+
+
+CONSUMER_4_0 = derive(
+    CONSUMER_4_2,
+    "consumer-4.0",
+    "the consumer protocol of Apache Kafka 4.0.1: a member can't join again by its id alone",
+    tuple(_epoch_of_a_join_counts()),
+)
+
+# Releases after 4.3.0.
+
+CONSUMER_4_3_1 = derive(
+    CONSUMER_4_3,
+    "consumer-4.3.1",
+    "the consumer protocol of Apache Kafka 4.3.1: the same, but for classic members",
+    (),
+)
+
+_SINCE_4_4 = "seen on 4.4.0"
+_20434 = f"KAFKA-20434 (a changed assignor), since 4.4; {_SINCE_4_4}"
+_20442 = f"KAFKA-20442 (the target of an empty group), since 4.4; {_SINCE_4_4}"
+_20601 = f"KAFKA-20601 (full groups), since 4.4; {_SINCE_4_4}"
+_20747 = f"KAFKA-20747 (entries of old instances), since 4.4; {_SINCE_4_4}"
+
+_BUMPED = tuple(rule_id for rule_id in _RULES if f"{rule_id}-CHANGED" in _RULES)
+"""Rules that have a twin with a bump, for another subscription."""
+_FREEING = frozenset(
+    {
+        *(f"CG-JOIN-{name}" for name in ("COPY", "CHANGE-INSTANCE", "TARGET-LOST")),
+        *(f"CG-JOIN-{name}-CHANGED" for name in ("COPY", "CHANGE-INSTANCE", "TARGET-LOST")),
+    }
+)
+
+
+def _freed(rule: Rule) -> Rule:
+    """Return a rule of 4.4: a caller that changes its instance frees the one that it had."""
+    if rule.id not in _FREEING:
+        return rule
+    return rule.but(
+        effect=(Do.FREE_INSTANCE, *rule.effect),
+        source=f"{rule.source}; KAFKA-20747",
+        because=f"{rule.because}; its old instance is free",
+    )
+
+
+def _bumps_for_assignor() -> Iterator[SetRule]:
+    """Yield the pairs of rules with and without a bump: another preferred assignor counts, too."""
+    for rule_id in _BUMPED:
+        rule, changed = _RULES[rule_id], _RULES[f"{rule_id}-CHANGED"]
+        another = when(assignor=ANOTHER)
+        kept = rule.but(guard=all_of(rule.guard, negate(another)))
+        bumped = changed.but(
+            guard=any_of(changed.guard, all_of(rule.guard, another)),
+            because=(
+                f"{rule.because}; its subscription is another one, or the group's preferred "
+                "assignor, so the target is made anew"
+            ),
+        )
+        for new in (kept, bumped):
+            passage = _20747 if rule_id in _FREEING else _20434
+            yield _set(_freed(new), _TABLE_OF[rule_id], passage)
+
+
+def _settles_empty() -> Iterator[SetRule]:
+    """Yield the rules that remove members: a group that is left empty has a target of its epoch."""
+    for table, rule in CONSUMER_4_3.rules():
+        if {Do.REMOVE_MEMBER, Do.REMOVE_HOLDER} & set(rule.effect):
+            settled = _swapped(rule, {Do.BUMP_EPOCH: (Do.BUMP_EPOCH, Do.SETTLE_EMPTY)})
+            because = f"{rule.because}; a group that is left empty has nothing to assign"
+            yield _set(settled.but(because=because), table, _20442)
+
+
+_ROOM_BY_INSTANCE = (
+    SetRule(
+        _JOIN,
+        _RULES["CG-JOIN-GROUP-FULL"].but(
+            guard=when(room=Room.FULL, mid=(EMPTY, UNKNOWN), inst=(NONE, UNMAPPED, DANGLING)),
+            source=_20601,
+            because="the group has its largest size, and neither id nor instance is a member's",
+        ),
+        _20601,
+    ),
+    SetRule(
+        beat.TABLE.name,
+        _RULES["CG-BEAT-GROUP-FULL"].but(
+            guard=when(room=Room.FULL, mid=UNKNOWN, inst=(NONE, UNMAPPED, DANGLING)),
+            source=_20601,
+            because="the group has its largest size, and neither id nor instance is a member's",
+        ),
+        _20601,
+    ),
+)
+
+CONSUMER_4_4 = derive(
+    CONSUMER_4_3,
+    "consumer-4.4",
+    "the consumer protocol of Apache Kafka 4.4.0: old instances are free, returns in full groups",
+    _merged(_bumps_for_assignor(), _settles_empty(), _ROOM_BY_INSTANCE),
+)
+
+# The future.
+
+_23542 = "KIP-848 and apache/kafka#23542 (open): a join that is sent again"
+_REFUSED = tuple(
+    f"CG-JOIN-{name}{twin}"
+    for name in ("COPY", "BECOME-STATIC", "CHANGE-INSTANCE", "TARGET-LOST")
+    for twin in ("", "-CHANGED")
+)
+
+
+def _joins_in_place() -> Iterator[Difference]:
+    """Yield the rules of a holder that joins again: it keeps its place, live or released."""
+    returns = CONSUMER_4_4.rule("CG-JOIN-RETURN-SELF")
+    bumped = CONSUMER_4_4.rule("CG-JOIN-RETURN-SELF-CHANGED")
+    live, released = when(inst=OWN, holder=LIVE), when(inst=OWN, holder=RELEASED)
+    change, another = when(change=CHANGED), when(assignor=ANOTHER)
+    yield DropRule(_JOIN, "CG-JOIN-AGAIN-UNRELEASED", _23542)
+    for prefix, where, because in (
+        ("CG-JOIN-AGAIN", live, "the holder itself joins again, and gets its current state"),
+        ("CG-JOIN-RETURN-SELF", released, "the holder itself returns, and keeps its place"),
+    ):
+        bumps = any_of(change, another)
+        for rule, suffix, guard in (
+            (returns, "", all_of(where, negate(bumps))),
+            (bumped, "-CHANGED", all_of(where, bumps)),
+        ):
+            effect = tuple(do for do in rule.effect if do is not Do.REPLACE_HOLDER)
+            new = rule.but(
+                id=f"{prefix}{suffix}",
+                guard=guard,
+                effect=effect,
+                source=_23542,
+                because=because + ("; the target is made anew" if suffix else ""),
+            )
+            yield SetRule(_JOIN, new, _23542)
+
+
+def _keeps_instances() -> Iterator[SetRule]:
+    """Yield the refusals of members that bring another instance."""
+    for rule_id in _REFUSED:
+        rule = CONSUMER_4_4.rule(rule_id)
+        refused = rule.but(
+            effect=(),
+            answer=Error.INVALID_REQUEST,
+            source=_23542,
+            because="a member id keeps its instance, or has none",
+        )
+        yield SetRule(_JOIN, refused, _23542)
+
+
+PR_23542 = derive(
+    CONSUMER_4_4,
+    "pr-23542",
+    "a proposal to Apache Kafka after 4.4: a join may be sent again, an id keeps its instance",
+    (*_joins_in_place(), *_keeps_instances()),
+)
+
+CONSUMER_REVISIONS = (
+    CONSUMER_4_3,
+    CONSUMER_4_0,
+    CONSUMER_4_2,
+    CONSUMER_4_3_1,
+    CONSUMER_4_4,
+    PR_23542,
+)
+"""All revisions of this protocol, the base first."""
