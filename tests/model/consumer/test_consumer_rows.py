@@ -1,0 +1,510 @@
+"""Each measured row of the consumer protocol, over the machine, for every revision.
+
+A row has the id of the measurement, a script whose last step is its request, and the answer, which
+may differ by revision.  `bump`: how much the group's epoch grew by the last step.  `owns`: the
+partitions that members may own then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import pytest
+from support.consumer_world import ConsumerWorld
+
+from fencepost.model.revisions import revisions
+
+V = TypeVar("V")
+ByRevision = V | dict[str, V]
+
+UP_TO_4_2 = ("consumer-4.0", "consumer-4.2")
+UP_TO_4_3_1 = (*UP_TO_4_2, "consumer-4.3", "consumer-4.3.1")
+ALL = (*UP_TO_4_3_1, "consumer-4.4", "pr-23542")
+FULL: Mapping[str, int] = {"group.consumer.max.size": 2}
+
+OLD, PR = "up to 4.3.1", "pr-23542"
+
+
+@dataclass(frozen=True)
+class Row:
+    id: str
+    script: str
+    answer: ByRevision[str]
+    bump: ByRevision[int] | None = None
+    owns: dict[str, set[int]] | None = None
+    config: Mapping[str, int] = field(default_factory=dict)
+
+
+def here(value: ByRevision[V], revision: str) -> V:
+    """The value for a revision: its own, that of a range of releases, or that of all others."""
+    if not isinstance(value, dict):
+        return value
+    if revision in value:
+        return value[revision]
+    if revision in UP_TO_4_3_1 and OLD in value:
+        return value[OLD]
+    return value[""]
+
+
+INVALID, UNKNOWN, MAX = "INVALID_REQUEST", "UNKNOWN_MEMBER_ID", "GROUP_MAX_SIZE_REACHED"
+UNRELEASED, FENCED = "UNRELEASED_INSTANCE_ID", "FENCED_INSTANCE_ID"
+EPOCH, NOT_FOUND, NONE = "FENCED_MEMBER_EPOCH", "GROUP_ID_NOT_FOUND", "NONE"
+
+ONE = "join m1 A; "
+TWO = "join m1 A; join m2 B; settle; "
+AWAY = TWO + "release m1 A; "
+RETURNED = AWAY + "join m3 A; "
+LATER = "join m1; join m2 B; beat m1; "
+"""m1 was told to give up two partitions, and has not said that it did."""
+ADVANCED = LATER + "beat m1; "
+"""m1 has, and is at epoch 3 after 2."""
+
+CHECKS = (
+    Row("C1-join", "join '' v=1", INVALID),
+    Row("C1-beat", ONE + "beat '' - epoch=3 v=0", INVALID),
+    Row("C1-leave", ONE + "leave '' v=0", INVALID),
+    Row("C1-release", ONE + "release '' A v=1", INVALID),
+    Row("C2-group", "join m1 group=", INVALID),
+    Row("C2-instance", "join m1 ''", INVALID),
+    Row("C2-rack", "join m1 rack=", INVALID),
+    Row("C3-timeout", "join m1 r=-1", INVALID),
+    Row("C3-owned-null", "join m1 owned=null", INVALID),
+    Row("C3-owned", "join m1 owned=0", INVALID),
+    Row("C3-topics", "join m1 topics=null", INVALID),
+    Row("C4-bare", ONE + "release m1", INVALID),
+    Row("C4-below", ONE + "release m1 A epoch=-3", INVALID),
+    Row("C5-absent", "join m1 assignor=sticky", "UNSUPPORTED_ASSIGNOR"),
+    Row("C5-unknown", ONE + "beat x - epoch=2 assignor=sticky", "UNSUPPORTED_ASSIGNOR"),
+    Row("C6-beat", "beat m1 - epoch=1", NOT_FOUND),
+    Row("C6-leave", "leave m1", NOT_FOUND),
+    Row("C6-release", "release m1 A", NOT_FOUND),
+)
+_SIZES = (
+    Row("C8-new", TWO + "join m3", MAX),
+    Row("C8-unmapped", TWO + "join m3 C", MAX),
+    Row("C8-live", TWO + "join m3 A", {OLD: MAX, "": UNRELEASED}),
+    Row("C8-released", AWAY + "join m3 A", {OLD: MAX, "": NONE}),
+    Row("C8-released-itself", AWAY + "join m1 A", NONE),
+    Row("C8-known-new-instance", TWO + "join m1 C", {PR: INVALID, "": NONE}),
+    Row("C8-zombie", AWAY + "beat x A epoch=3", {OLD: MAX, "": FENCED}),
+    Row("C8-unknown", TWO + "beat x - epoch=3", MAX),
+    Row("C8-unknown-unmapped", TWO + "beat x C epoch=3", MAX),
+    Row("C8-leave", TWO + "leave x", UNKNOWN),
+)
+SIZES = tuple(Row(row.id, row.script, row.answer, config=FULL) for row in _SIZES)
+
+JOINS = (
+    Row("J1-empty", "join '' v=0", NONE, owns={"made": {0, 1, 2, 3}}),
+    Row("J1-v0", ONE + "join m2 v=0", NONE, 1),
+    Row("J1-v1", ONE + "join m2", NONE, 1),
+    Row("J2-empty", ONE + "join '' B v=0", NONE, 1),
+    Row("J2", ONE + "join m2 B", NONE, 1),
+    Row("J3", ONE + "join m2 A", UNRELEASED, 0),
+    Row("J3-empty", ONE + "join '' A v=0", UNRELEASED, 0),
+    Row("J4", AWAY + "join m3 A", NONE, 0, {"m3": {0, 1}, "m2": {2, 3}}),
+    Row("J4-empty", AWAY + "join '' A v=0", NONE, 0, {"made": {0, 1}}),
+    Row("J4-subscription", AWAY + "join m3 A topics=t,u", NONE, 1),
+    Row("J4-client-rack", AWAY + "join m3 A client=other rack=r2", NONE, 0),
+    Row("J5", ONE + "join m1 A", {PR: NONE, "": UNRELEASED}, 0),
+    Row("J5-lost", TWO + "join m1 A", {PR: NONE, "": UNRELEASED}, 0, {"m1": {0, 1}}),
+    Row("J6", AWAY + "join m1 A", NONE, 0, {"m1": {0, 1}}),
+    Row("J7", TWO + "join m1", {"consumer-4.0": EPOCH, "": NONE}, 0, {"m1": {0, 1}}),
+    Row("J7-first", ONE + "join m1", NONE, 0, {"m1": {0, 1, 2, 3}}),
+    Row("J8", AWAY + "join m1", {"consumer-4.0": EPOCH, "": NONE}, 0, {"m1": {0, 1}}),
+    Row("J9", "join m1; join m1 A", {PR: INVALID, "": NONE}, 0, {"m1": {0, 1, 2, 3}}),
+    Row("J10", TWO + "join m1 C", {PR: INVALID, "": NONE}, 0, {"m1": {0, 1}}),
+    Row("J10-dead", ONE + "join m1 B; join m2 A", {"consumer-4.4": NONE, "": UNRELEASED}),
+    Row("J10-back", ONE + "join m1 B; join m1 A", {OLD: UNRELEASED, "": NONE}),
+    Row(
+        "J10-gone",
+        ONE + "join m1 B; leave m1 B; join m2 A",
+        {OLD: UNKNOWN, PR: UNRELEASED, "": NONE},
+    ),
+    Row("J10-gone-removal", ONE + "join m1 B; leave m1 B; remove '' A", {PR: NONE, "": UNKNOWN}),
+    Row("J11-static", TWO + "release m2 B; join m1 B", {PR: INVALID, "": NONE}, 0),
+    Row("J11-dynamic", "join m1; join m2 B; settle; release m2 B; join m1 B", {PR: INVALID, "": NONE}, 0),
+    Row(
+        "J11-swap",
+        AWAY + "release m2 B; join m1 B; join m2 A",
+        {OLD: UNRELEASED, PR: INVALID, "": NONE},
+    ),
+    Row("J13", ONE + "wait 6000; join m2 A", NONE, 1),
+    Row("J14", RETURNED + "join m1 A", UNRELEASED, 0),
+    Row("J15", RETURNED + "join m1", NONE, 1),
+    Row("J16-retry", RETURNED + "join m3 A", {PR: NONE, "": UNRELEASED}, 0),
+    Row("J16-second", RETURNED + "join m4 A", UNRELEASED, 0),
+    Row("J17", LATER + "join m1 A", {PR: INVALID, "": NONE}, 0),
+    Row("J18", "join m1; join m2 B; settle; join m1 B", UNRELEASED, 0),
+)
+
+BEATS = (
+    Row("H1", TWO + "beat m1", NONE, 0),
+    Row("H1-no-instance", TWO + "beat m1 -", NONE, 0),
+    Row("H1-subscription", TWO + "beat m1 topics=u", NONE, 1),
+    Row("H2", RETURNED + "beat m1 A", FENCED),
+    Row("H2-newer", RETURNED + "beat m1 A epoch=99", FENCED),
+    Row("H2-released", AWAY + "beat x A epoch=1", FENCED),
+    Row("H3", TWO + "beat x C epoch=3", UNKNOWN),
+    Row("H3-live", TWO + "beat m1 C", UNKNOWN),
+    Row("H4", TWO + "beat x - epoch=3", UNKNOWN),
+    Row("H5", TWO + "beat m1 epoch=newer", EPOCH),
+    Row("H6", ADVANCED + "beat m1 epoch=previous", NONE),
+    Row("H6-nothing", ADVANCED + "beat m1 epoch=previous owned=", NONE),
+    Row("H7-null", ADVANCED + "beat m1 epoch=previous owned=null", EPOCH),
+    Row("H7-more", ADVANCED + "beat m1 epoch=previous owned=0,1,2,3", EPOCH),
+    Row("H8", TWO + "join m3; settle; beat m1 epoch=1", EPOCH),
+    Row("H8-replaced", RETURNED + "beat m3 epoch=1", EPOCH),
+    Row("H9", AWAY + "beat m1 A", EPOCH),
+    Row("H9-no-instance", AWAY + "beat m1 - epoch=1", EPOCH),
+    Row("H11", TWO + "remove '' A; beat m1 A", UNKNOWN),
+    Row("H11-alone", TWO + "remove '' A; beat m1 -", UNKNOWN),
+    Row("H12", TWO + "remove '' A; join m3 A; beat m1 A", FENCED),
+    Row("H12-alone", TWO + "remove '' A; join m3 A; beat m1 -", UNKNOWN),
+)
+
+LEAVES = (
+    Row("L1", TWO + "release m1 A", NONE, 0, {"m1": {0, 1}}),
+    Row("L2", AWAY + "release m1 A", NONE, 0, {"m1": {0, 1}}),
+    Row("L3-good", TWO + "leave x A", FENCED),
+    Row("L3-while", TWO + "release x A", FENCED),
+    Row("L3-member", TWO + "release m2 A", FENCED),
+    Row("L3-empty", TWO + "release '' A v=0", FENCED),
+    Row("L4-good", TWO + "leave m1 C", UNKNOWN),
+    Row("L4-while", TWO + "release m1 C", UNKNOWN),
+    Row("L4-dynamic", "join m1; release m1 A", UNKNOWN),
+    Row("L4-alone", TWO + "leave x", UNKNOWN),
+    Row("L5", TWO + "leave m1 A", NONE, 1),
+    Row("L5-alone", TWO + "leave m1", NONE, 1),
+    Row("L5-released", AWAY + "leave m1 A", NONE, 1),
+    Row("L6", TWO + "join m3; leave m1 A", NONE, 1),
+)
+
+REMOVALS = (
+    Row("A1-instance", TWO + "remove '' A", NONE, 1),
+    Row("A1-released", AWAY + "remove '' A", NONE, 1),
+    Row("A1-wrong-id", TWO + "remove x A", FENCED, 0),
+    Row("A1-unmapped", TWO + "remove '' C", UNKNOWN, 0),
+    Row("A1-id", TWO + "remove m1", NONE, 1),
+    Row("A2", ONE + "release m1 A; delete", "NON_EMPTY_GROUP"),
+    Row("A4", ONE + "classic_describe", NOT_FOUND),
+)
+
+ROWS = (*CHECKS, *SIZES, *JOINS, *BEATS, *LEAVES, *REMOVALS)
+
+
+def test_the_revisions_are_those_of_the_rows() -> None:
+    assert set(ALL) == set(revisions.CONSUMER_NAMES)
+    assert len({row.id for row in ROWS}) == len(ROWS)
+
+
+@pytest.mark.parametrize("revision", ALL)
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
+def test_a_row_has_its_answer_and_an_error_changes_nothing(row: Row, revision: str) -> None:
+    world = ConsumerWorld(revision, row.config)
+    *before, last = row.script.split(";")
+    world.play(";".join(before))
+    group = world.group
+    reply = world.play(last)
+    assert reply is not None
+    assert reply.error == here(row.answer, revision)
+    if reply.error != NONE:
+        assert world.group == group
+        return
+    if row.bump is not None:
+        assert group is not None
+        assert world.there().epoch - group.epoch == here(row.bump, revision)
+    if row.owns is not None:
+        assert {member_id: world.numbers(member_id) for member_id in row.owns} == row.owns
+
+
+# Answers and effects that a row says more of.
+
+
+@pytest.mark.parametrize("revision", ALL)
+def test_j3_leaves_the_timers_of_the_holder_alone(revision: str) -> None:
+    world = ConsumerWorld(revision)
+    world.play(ONE + "wait 2000; join m2 A")
+    assert world.left_ms("m1") == 4_000
+
+
+@pytest.mark.parametrize("revision", ALL)
+def test_j4_a_replacement_has_the_target_epoch_and_all_partitions_at_once(revision: str) -> None:
+    world = ConsumerWorld(revision)
+    world.play(AWAY + "wait 1000")
+    reply = world.join("m3", "A", r=7_000)
+    group = world.there()
+    assert (reply.epoch, len(reply.partitions or ())) == (group.target_epoch, 2)
+    assert world.member("m3").rebalance_timeout_ms == 7_000
+    assert world.left_ms("m3") == 6_000
+    assert group.member("m1") is None
+    assert group.holder("A") == "m3"
+    assert [t for t in group.timers if t.subject == "m1"] == []
+    assert group.state.value == "Stable"
+
+
+@pytest.mark.parametrize("revision", ALL)
+def test_j4_what_the_target_took_away_meanwhile_comes_free_without_acknowledgement(
+    revision: str,
+) -> None:
+    world = ConsumerWorld(revision)
+    world.play(TWO + "release m2 B; join m3; settle")
+    assert world.numbers("m3") == set() or len(world.numbers("m3")) == 1
+    world.play("join m4 B; settle")
+    owned = [world.numbers(m) for m in ("m1", "m3", "m4")]
+    assert sorted(n for part in owned for n in part) == [0, 1, 2, 3]
+    assert world.there().state.value == "Stable"
+
+
+@pytest.mark.parametrize("revision", ALL)
+def test_another_assignor_bumps_since_4_4_if_the_preferred_one_changes(revision: str) -> None:
+    grows = int(revision in {"consumer-4.4", PR})
+    world = ConsumerWorld(revision)
+    world.play("join m1 A assignor=uniform; release m1 A")
+    epoch = world.there().epoch
+    world.play("join m2 A assignor=range")
+    assert world.there().epoch - epoch == grows
+    world.play("beat m2 assignor=uniform")
+    assert world.there().epoch - epoch == 2 * grows
+    world.play("beat m2 assignor=uniform")
+    assert world.there().epoch - epoch == 2 * grows
+
+
+@pytest.mark.parametrize("revision", ALL)
+def test_b1_within_the_interval_a_replacement_may_get_the_old_target_first(revision: str) -> None:
+    world = ConsumerWorld(revision, {"group.consumer.assignment.interval.ms": 1_000})
+    world.play(ONE + "release m1 A; join m2 A topics=t,u")
+    group = world.there()
+    if revision in UP_TO_4_2:
+        assert group.target_epoch == group.epoch
+        assert world.timer("assignment", "") is None
+        return
+    world = ConsumerWorld(revision, {"group.consumer.assignment.interval.ms": 1_000})
+    first = world.play(ONE)
+    assert first is not None
+    assert first.outcomes == 1
+    world.play("release m1 A")
+    reply = world.join("m2", "A", topics="t,u")
+    assert reply.outcomes == 2  # one member: one legal target, and not yet
+    world.play("wait 1000")
+    reply = world.beat("m2", topics="t")
+    assert reply.outcomes == 1
+    assert world.there().target_epoch == world.there().epoch
+
+
+@pytest.mark.parametrize("revision", [r for r in ALL if r != PR])
+def test_j11_the_partitions_of_a_copy_have_no_owner_until_the_next_epoch(revision: str) -> None:
+    world = ConsumerWorld(revision)
+    world.play(TWO + "release m2 B; join m1 B; settle")
+    assert world.numbers("m1") == {2, 3}
+    assert world.there().state.value == "Stable"
+    assert len(world.there().members) == 1
+    assert set(world.there().static) == (
+        {("B", "m1")} if revision == "consumer-4.4" else {("A", "m1"), ("B", "m1")}
+    )
+    world.play("join m5; settle")
+    assert sorted([*world.numbers("m1"), *world.numbers("m5")]) == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("revision", [r for r in ALL if r != PR])
+def test_j17_the_target_stays_with_nobody_until_the_next_epoch(revision: str) -> None:
+    world = ConsumerWorld(revision)
+    reply = world.play(LATER + "join m1 A")
+    assert reply is not None
+    assert reply.partitions == frozenset()
+    world.settle()
+    assert world.there().state.value == "Stable"
+    assert world.numbers("m1") == set()
+    assert len(world.there().target_of("m1")) == 2
+    shown = {m.member_id: m for m in world.describe().members}["m1"]
+    assert shown.assignment.topic_partitions == ()
+    assert shown.target_assignment.topic_partitions != ()
+    world.play("join m5; settle")
+    assert sum(len(world.numbers(m)) for m in ("m1", "m2", "m5")) == 4
+
+
+@pytest.mark.parametrize("revision", ALL)
+def test_l1_a_release_gives_up_what_was_to_be_revoked_and_answers_without_interval(
+    revision: str,
+) -> None:
+    world = ConsumerWorld(revision)
+    world.play("join m1 A; join m2 B; beat m1; wait 1000")
+    assert len(world.member("m1").revoking) == 2
+    before = world.there()
+    reply = world.play("release m1 A")
+    assert reply is not None
+    assert (reply.epoch, reply.interval_ms, reply.member_id) == (-2, 0, "m1")
+    member = world.member("m1")
+    assert (member.revoking, {epoch for _, epoch in member.assigned}) == ((), {0})
+    assert (world.there().epoch, world.there().target) == (before.epoch, before.target)
+    assert world.left_ms("m1") == 5_000
+    world.play("beat m2")
+    assert world.numbers("m2") == {2, 3}
+
+
+@pytest.mark.parametrize("revision", ALL)
+def test_l5_a_leave_for_good_answers_its_epoch(revision: str) -> None:
+    world = ConsumerWorld(revision)
+    reply = world.play(TWO + "leave m1 A")
+    assert reply is not None
+    assert (reply.epoch, reply.interval_ms) == (-1, 0)
+
+
+# Timers.
+
+
+@pytest.mark.parametrize("revision", ALL)
+def test_t1_newcomers_are_refused_until_the_session_of_a_silent_holder_ends(revision: str) -> None:
+    world = ConsumerWorld(revision)
+    reply = world.play(ONE + "wait 5999; join m2 A")
+    assert reply is not None
+    assert reply.error == UNRELEASED
+    reply = world.play("wait 1; join m2 A")
+    assert reply is not None
+    assert reply.error == NONE
+
+
+@pytest.mark.parametrize("revision", ALL)
+def test_an_error_answer_restarts_no_timer(revision: str) -> None:
+    world = ConsumerWorld(revision)
+    reply = world.play(ONE + "wait 5000; beat m1 epoch=newer; wait 999; beat m1 epoch=newer")
+    assert reply is not None
+    assert reply.error == EPOCH
+    reply = world.play("wait 1; beat m1")
+    assert reply is not None
+    assert reply.error == UNKNOWN
+
+
+@pytest.mark.parametrize("revision", ALL)
+def test_t2_t3_a_release_sets_no_timer_and_its_end_is_an_ordinary_removal(revision: str) -> None:
+    world = ConsumerWorld(revision)
+    world.play(TWO)
+    epoch = world.there().epoch
+    world.play("wait 4000; beat m2; release m1 A; wait 1000; release m1 A; beat m2; wait 999")
+    assert world.there().member("m1") is not None
+    world.play("wait 1")
+    assert world.there().member("m1") is None
+    assert world.there().epoch == epoch + 1
+    world.play("settle")
+    assert world.numbers("m2") == {0, 1, 2, 3}
+
+
+@pytest.mark.parametrize("revision", ALL)
+def test_t4_while_a_member_is_away_its_partitions_stay_with_it(revision: str) -> None:
+    world = ConsumerWorld(revision)
+    world.wants = {"m1": {0}, "m2": {2, 3}, "m3": {1}}
+    world.play(AWAY + "join m3; settle")
+    assert world.numbers("m1") == {0, 1}
+    assert world.numbers("m3") == set()
+    assert world.there().target_of("m1") != ()
+    world.wants = {}
+    world.play("join m4 A; settle")
+    assert (world.numbers("m4"), world.numbers("m3")) == ({0}, {1})
+
+
+@pytest.mark.parametrize("revision", ALL)
+@pytest.mark.parametrize("instance", ["A", "-"])
+def test_t5_who_doesnt_revoke_within_its_own_r_is_removed(revision: str, instance: str) -> None:
+    world = ConsumerWorld(revision)
+    world.play(f"join m1 {instance} r=2000; join m2 B; beat m1; wait 1500")
+    assert world.left_ms("m1", "rebalance") == 500
+    reply = world.play("beat m1 owned=stale; beat m2")
+    assert reply is not None
+    assert world.left_ms("m1", "rebalance") == 500
+    world.play("wait 500")
+    assert world.there().member("m1") is None
+    world.play("beat m2")
+    assert world.numbers("m2") == {0, 1, 2, 3}
+
+
+@pytest.mark.parametrize("revision", ALL)
+def test_r_ends_with_the_acknowledgement(revision: str) -> None:
+    world = ConsumerWorld(revision)
+    world.play("join m1 A r=2000; join m2 B; beat m1; beat m1")
+    assert world.timer("rebalance", "m1") is None
+
+
+# Epochs, failover, administration.
+
+
+@pytest.mark.parametrize("revision", ALL)
+def test_e1_the_first_epoch(revision: str) -> None:
+    world = ConsumerWorld(revision)
+    reply = world.join("m1")
+    assert reply.epoch == (1 if revision in UP_TO_4_2 else 2)
+
+
+@pytest.mark.parametrize("revision", ALL)
+@pytest.mark.parametrize("end", ["leave m1", "wait 6000", "remove m1", "release m1 A; wait 6000"])
+def test_e2_the_epochs_of_a_group_that_is_left_empty(revision: str, end: str) -> None:
+    world = ConsumerWorld(revision)
+    world.play(ONE + end)
+    group = world.there()
+    assert group.state.value == "Empty"
+    assert group.epoch - group.target_epoch == int(revision in UP_TO_4_3_1)
+
+
+@pytest.mark.parametrize("revision", ALL)
+def test_f1_f2_a_failover_changes_nothing_but_timers(revision: str) -> None:
+    world = ConsumerWorld(revision)
+    world.play(AWAY + "wait 4000; failover")
+    assert (world.left_ms("m1"), world.left_ms("m2")) == (6_000, 6_000)
+    reply = world.play("beat m2")
+    assert reply is not None
+    assert reply.error == NONE
+    assert world.member("m1").is_released
+    assert world.there().holder("A") == "m1"
+
+
+@pytest.mark.parametrize("revision", ALL)
+def test_f4_a_member_released_while_it_had_to_revoke_gets_a_timer_at_failover(
+    revision: str,
+) -> None:
+    world = ConsumerWorld(revision, {"group.consumer.session.timeout.ms": 20_000})
+    world.play("join m1 A r=8000; join m2 B; beat m1; release m1 A")
+    assert world.timer("rebalance", "m1") is None
+    world.play("failover; wait 7999")
+    assert world.there().member("m1") is not None
+    world.play("wait 1")
+    assert world.there().member("m1") is None
+
+
+@pytest.mark.parametrize("revision", ALL)
+def test_f5_the_entry_of_an_old_instance_at_failover(revision: str) -> None:
+    world = ConsumerWorld(revision)
+    world.play(ONE + "join m1 B; failover")
+    alive = {revision: world.there().holder("A")}
+    assert alive == {revision: None if revision == "consumer-4.4" else "m1"}
+
+
+@pytest.mark.parametrize("revision", ALL)
+def test_a1_a_batch_bumps_once(revision: str) -> None:
+    world = ConsumerWorld(revision)
+    world.play(TWO + "join m3; settle")
+    epoch = world.there().epoch
+    reply = world.remove(("", "A"), ("x", "B"), ("m3", None), ("", "A"))
+    assert reply.rows == (NONE, FENCED, NONE, UNKNOWN)
+    assert world.there().epoch == epoch + 1
+
+
+@pytest.mark.parametrize("revision", ALL)
+def test_a3_a_released_member_in_a_description(revision: str) -> None:
+    world = ConsumerWorld(revision)
+    world.play(ONE + "release m1 A")
+    group = world.describe()
+    (member,) = group.members
+    assert (group.group_state, group.error_code) == ("Reconciling", 0)
+    assert (member.instance_id, member.member_epoch, member.member_type) == ("A", -2, 1)
+    (rows,) = member.assignment.topic_partitions
+    assert (rows.topic_name, rows.partitions) == ("t", (0, 1, 2, 3))
+    assert member.target_assignment == member.assignment
+
+
+@pytest.mark.parametrize("revision", ALL)
+def test_a5_partitions_to_revoke_in_a_description(revision: str) -> None:
+    world = ConsumerWorld(revision)
+    world.play(LATER)
+    members = {m.member_id: m for m in world.describe().members}
+    (rows,) = members["m1"].assignment.topic_partitions
+    assert len(rows.partitions) == (2 if revision in UP_TO_4_2 else 4)
