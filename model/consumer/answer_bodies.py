@@ -56,9 +56,7 @@ def heartbeat_error(rule: Rule) -> HeartbeatAnswer:
 
 def welcome(member: Member, interval_ms: int, assignment: Partitions | None) -> HeartbeatAnswer:
     """Answer a heartbeat of a member; `assignment` None: nothing new."""
-    told = (
-        None if assignment is None else ConsumerAssignment(topic_partitions=rows_of(assignment))
-    )
+    told = None if assignment is None else ConsumerAssignment(topic_partitions=rows_of(assignment))
     return HeartbeatAnswer(
         error_code=0,
         member_id=member.member_id,

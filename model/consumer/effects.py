@@ -26,7 +26,7 @@ class Do(Enum):
     MAP_CALLER = "map the instance to the caller"
     UPDATE_MEMBER = "take subscription, R and assignor where they are given"
     RELEASE = (
-        "the caller is released: epoch −2, nothing to revoke, what it is assigned counts from "
+        "the caller is released: epoch -2, nothing to revoke, what it is assigned counts from "
         "epoch 0; its session timer goes on"
     )
     REMOVE_MEMBER = "remove the member"

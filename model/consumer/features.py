@@ -106,9 +106,7 @@ def has_blank_id(request: ConsumerGroupHeartbeatRequest) -> bool:
 
 def fields(join: ConsumerGroupHeartbeatRequest) -> Fields:
     """Check that a join has a rebalance timeout, a subscription, and owns nothing."""
-    subscribes = (
-        join.subscribed_topic_names is not None or join.subscribed_topic_regex is not None
-    )
+    subscribes = join.subscribed_topic_names is not None or join.subscribed_topic_regex is not None
     complete = subscribes and join.rebalance_timeout_ms != -1 and join.topic_partitions == ()
     return Fields.COMPLETE if complete else Fields.INCOMPLETE
 

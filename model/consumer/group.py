@@ -83,7 +83,7 @@ class Member(msgspec.Struct, frozen=True, cache_hash=True):
 
     @property
     def is_released(self) -> bool:
-        """Return True if it left for a while, with −2."""
+        """Return True if it left for a while, with -2."""
         return self.epoch == RELEASED_EPOCH
 
     def partitions(self) -> Partitions:

@@ -1,4 +1,4 @@
-"""Handle requests, timers and failovers of a group of the consumer protocol, by the rules of tables.
+"""Handle requests, timers and failovers of a consumer group, by the rules of tables.
 
 A handler makes the points of a request, carries out the rule of each, and answers.
 """

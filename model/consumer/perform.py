@@ -36,6 +36,7 @@ from fencepost.model.messages.consumer_messages import ConsumerGroupHeartbeatReq
 Effect = Callable[[ConsumerWork], list[ConsumerWork] | None]
 """Performs a step on a work; returns several works if it forks, None if it doesn't."""
 
+
 def heartbeat(work: ConsumerWork) -> ConsumerGroupHeartbeatRequest:
     """Return the heartbeat in progress."""
     assert work.request is not None
@@ -382,5 +383,3 @@ def effects_with(config: Config) -> Mapping[Enum, Effect]:
         Do.RESTART_SESSION: lambda work: restart_session(work, session_ms),
         Do.RELOAD: lambda work: reload(work, session_ms),
     }
-
-

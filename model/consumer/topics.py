@@ -44,7 +44,9 @@ def rows_of(partitions: Iterable[TopicPartition]) -> tuple[TopicPartitions, ...]
     return tuple(TopicPartitions(topic_id=topic_id(name), partitions=where) for name, where in rows)
 
 
-def partitions_in(rows: Iterable[TopicPartitions], names: Iterable[str]) -> Iterator[TopicPartition]:
+def partitions_in(
+    rows: Iterable[TopicPartitions], names: Iterable[str]
+) -> Iterator[TopicPartition]:
     """Read partitions from a message.  `names`: topics that it may mean; another keeps its id."""
     known = {topic_id(name): name for name in names}
     for row in rows:

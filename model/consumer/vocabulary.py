@@ -1,10 +1,10 @@
 """Define the features of the consumer protocol's guards, and which values can occur together.
 
-A ConsumerGroupHeartbeat joins with epoch 0, leaves with −1 or −2, and else is a heartbeat proper:
+A ConsumerGroupHeartbeat joins with epoch 0, leaves with -1 or -2, and else is a heartbeat proper:
 three tables, each with some of these features.  `feasible` accepts the combinations that can occur.
 
 Words: mid = memberId, inst = instanceId.  The holder of an instance is the member id that it is
-mapped to.  A holder that left with −2 is released, any other is live.
+mapped to.  A holder that left with -2 is released, any other is live.
 """
 
 from __future__ import annotations
@@ -75,9 +75,9 @@ class Epoch(Word):
 class Leave(Word):
     """Meaning of an epoch below 0."""
 
-    FOR_GOOD = "−1, for good"
-    RELEASE = "−2, for a while"
-    BELOW = "below −2"
+    FOR_GOOD = "-1, for good"
+    RELEASE = "-2, for a while"
+    BELOW = "below -2"
 
 
 class Owned(Word):

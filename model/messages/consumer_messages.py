@@ -31,7 +31,7 @@ class TopicPartitions(Message, frozen=True, kw_only=True):
 
 
 class ConsumerGroupHeartbeatRequest(Message, frozen=True, kw_only=True):
-    """A heartbeat.  Epoch 0 joins, −1 leaves for good, −2 leaves for a while.
+    """A heartbeat.  Epoch 0 joins, -1 leaves for good, -2 leaves for a while.
 
     `rebalance_timeout_ms`: -1 means as before.  `topic_partitions`: those that the member owns.
     """

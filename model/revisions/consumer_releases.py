@@ -77,7 +77,9 @@ def _merged(*differences: Iterable[Difference]) -> tuple[Difference, ...]:
 
 # Releases before 4.3.
 
-_BEFORE_E1 = "Kafka: the first epoch of a group is 1; seen on 4.0.1 and 4.2.0, and otherwise on 4.3.0"
+_BEFORE_E1 = (
+    "Kafka: the first epoch of a group is 1; seen on 4.0.1 and 4.2.0, and otherwise on 4.3.0"
+)
 _BEFORE_BATCHES = "Kafka: group.consumer.assignment.interval.ms, since 4.3; seen on 4.0.1 and 4.2.0"
 _BEFORE_20431 = "KAFKA-20431, since 4.3; seen on 4.0.1 and 4.2.0"
 _BEFORE_19233 = "KAFKA-19233, since 4.2; seen on 4.0.1"
@@ -140,7 +142,7 @@ def _epoch_of_a_join_counts() -> Iterator[SetRule]:
             effect=(),
             answer=Error.FENCED_MEMBER_EPOCH,
             source=_BEFORE_19233,
-            because="epoch 0 is newer than −2, which the caller has while it is released",
+            because="epoch 0 is newer than -2, which the caller has while it is released",
         )
         yield SetRule(_JOIN, refused, _BEFORE_19233)
 

@@ -161,9 +161,9 @@ def is_shipped(revision: Revision) -> bool:
 
 
 def shipped_base(revision: Revision) -> Revision:
-    """Return the nearest shipped revision that a revision is made from; at last itself, or the base.
+    """Return the nearest shipped revision that a revision is made from; at last itself.
 
-    The base is `kafka-4`.
+    A user's own that is made from none is compared with `kafka-4`.
     """
     names = (*revision.ancestors, revision.name, KAFKA_4.name)
     return find(next(name for name in names if _listed(name) in ALL_NAMES))

@@ -15,8 +15,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from fencepost.model.consumer.topics import partitions_in, rows_of
 from fencepost.model.consumer.group import SESSION, ConsumerGroup, Member
+from fencepost.model.consumer.topics import partitions_in, rows_of
 from fencepost.model.coordinator import Config
 from fencepost.model.machine import Machine
 from fencepost.model.messages.consumer_messages import (
@@ -81,7 +81,9 @@ class ConsumerWorld:
     """One coordinator with one group."""
 
     def __init__(
-        self, revision: str | Revision = "consumer-4.3", config: Mapping[str, int | None] | None = None
+        self,
+        revision: str | Revision = "consumer-4.3",
+        config: Mapping[str, int | None] | None = None,
     ) -> None:
         named = revisions.find(revision) if isinstance(revision, str) else revision
         self.machine = Machine(named, {**CONFIG, **(config or {})})
@@ -120,9 +122,7 @@ class ConsumerWorld:
         self.sent += 1
         fresh = "made" if self.group is None or self.group.member("made") is None else "made-again"
         incoming = Incoming(str(self.sent), client_id, message.API, version, message, fresh)
-        outcomes = self.machine.handle(
-            self.group, incoming, Span(self.now, self.now), group_id="g"
-        )
+        outcomes = self.machine.handle(self.group, incoming, Span(self.now, self.now), group_id="g")
         chosen = min(outcomes, key=self._distance)
         self.group = chosen.group
         (emission,) = chosen.emissions
@@ -130,7 +130,7 @@ class ConsumerWorld:
         return self._reply(emission.message, emission.rule, len(outcomes))
 
     def _distance(self, outcome: Outcome) -> tuple[Any, ...]:
-        """How far an outcome's target is from what the test wants, from balance, and from before."""
+        """How far an outcome's target is from what is wanted, from balance, and from before."""
         group = outcome.group
         if group is None:
             return ()

@@ -54,7 +54,7 @@ CHECKS = (
         answer=Error.FENCED_MEMBER_EPOCH,
         level=Level.SHOULD,
         source=src.KIP_HEARTBEAT,
-        because="no member has an epoch that it was not given; every epoch is newer than −2",
+        because="no member has an epoch that it was not given; every epoch is newer than -2",
     ),
     Rule(
         "CG-BEAT-EPOCH-OLDER",

@@ -1,6 +1,6 @@
 """ConsumerGroupHeartbeat with an epoch below 0, and LeaveGroup, with which others remove members.
 
-−1 leaves for good.  −2 leaves for a while: the member is released, and whoever brings its instance
+-1 leaves for good.  -2 leaves for a while: the member is released, and whoever brings its instance
 within its session gets its place.  The epoch that the caller had doesn't matter.
 """
 
@@ -72,14 +72,14 @@ CHECKS = (
         answer=Error.INVALID_REQUEST,
         level=Level.SHOULD,
         source=src.KAFKA_VALIDATE,
-        because="no epoch below −2 has a meaning",
+        because="no epoch below -2 has a meaning",
     ),
     Rule(
         "CG-LEAVE-RELEASE-BARE",
         when(leave=Leave.RELEASE, inst=NONE),
         answer=Error.INVALID_REQUEST,
         source=f"KAFKA-16147; {src.KIP_LEAVE}",
-        because="−2 must name the instance, and without it nobody is released",
+        because="-2 must name the instance, and without it nobody is released",
     ),
     *common_checks.before_group("CG-LEAVE"),
     common_checks.absent("CG-LEAVE"),

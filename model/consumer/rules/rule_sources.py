@@ -1,4 +1,4 @@
-"""Name the sources of the consumer protocol's rules: KIPs, tickets, and what brokers were seen to do.
+"""Name the sources of the consumer protocol's rules: KIPs, tickets, and measured brokers.
 
 The KIP and Kafka disagree on some rules, and on some Kafka changes its mind: these are MAY.
 """
@@ -9,7 +9,7 @@ _ALL = "seen on 4.0.1 to 4.4.0"
 KIP_JOIN = f"KIP-848 (joining with epoch 0); {_ALL}"
 KIP_STATIC = f"KIP-848 (static members); {_ALL}"
 KIP_HEARTBEAT = f"KIP-848 (heartbeats and epochs); {_ALL}"
-KIP_LEAVE = f"KIP-848 (leaving with −1 or −2); {_ALL}"
+KIP_LEAVE = f"KIP-848 (leaving with -1 or -2); {_ALL}"
 KIP_TIMERS = f"KIP-848 (session and rebalance timeout); {_ALL}"
 KAFKA_VALIDATE = f"Kafka: validation of ConsumerGroupHeartbeat; {_ALL}"
 KIP_IDS = f"KIP-1082 (ids made by clients); {_ALL}"

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import pytest
 from support.consumer_world import ConsumerWorld
 
 from fencepost.model.revisions import revisions
 
-V = TypeVar("V")
-ByRevision = V | dict[str, V]
+V = TypeVar("V", str, int)
+ByRevision: TypeAlias = V | dict[str, V]
 
 UP_TO_4_2 = ("consumer-4.0", "consumer-4.2")
 UP_TO_4_3_1 = (*UP_TO_4_2, "consumer-4.3", "consumer-4.3.1")
@@ -124,7 +124,12 @@ JOINS = (
     ),
     Row("J10-gone-removal", ONE + "join m1 B; leave m1 B; remove '' A", {PR: NONE, "": UNKNOWN}),
     Row("J11-static", TWO + "release m2 B; join m1 B", {PR: INVALID, "": NONE}, 0),
-    Row("J11-dynamic", "join m1; join m2 B; settle; release m2 B; join m1 B", {PR: INVALID, "": NONE}, 0),
+    Row(
+        "J11-dynamic",
+        "join m1; join m2 B; settle; release m2 B; join m1 B",
+        {PR: INVALID, "": NONE},
+        0,
+    ),
     Row(
         "J11-swap",
         AWAY + "release m2 B; join m1 B; join m2 A",
