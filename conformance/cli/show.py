@@ -145,7 +145,7 @@ def _beside(cells: Iterable[str], widths: list[int]) -> Iterator[str]:
 @json_option
 def revisions_command(name: str | None, as_json: bool) -> None:
     """List the revisions, or explain one."""
-    names = revisions.NAMES if name is None else (name,)
+    names = revisions.ALL_NAMES if name is None else (name,)
     listed = [find_revision(n) for n in names]
     if as_json:
         echo_json([_revision_json(r) for r in listed])

@@ -78,7 +78,6 @@ def test_a_topic_without_partitions_needs_no_owner() -> None:
 
 
 def test_too_many_targets_are_refused() -> None:
-    with pytest.raises(
-        TooManyTargetsError, match=f"8,192 legal targets, more than {MOST_TARGETS:,}"
-    ):
+    sentence = f"8,192 legal targets, more than {MOST_TARGETS:,}"
+    with pytest.raises(TooManyTargetsError, match=sentence):
         list(legal_targets(group_of(("t",), ("t",)), lambda _: 13))
