@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from fencepost.model.consumer.effects import Do
 from fencepost.model.consumer.group import ConsumerGroup, Member, Partitions
@@ -17,21 +17,36 @@ from fencepost.model.messages.consumer_messages import (
     DescribedConsumerGroup,
     DescribedTopic,
 )
+from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import (
+    CommitRequest,
+    CommitResponse,
+    CommittedPartition,
+    CommittedTopic,
     DeletedGroup,
     DeleteGroupsResponse,
     DescribedGroup,
     DescribeGroupsResponse,
+    FetchedGroup,
+    FetchedPartition,
+    FetchedTopic,
+    FetchTopic,
     LeaveGroupRequest,
     LeaveGroupResponse,
     LeavingMember,
     LeftMember,
+    OffsetCommitResponse,
+    OffsetFetchResponse,
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
 )
 from fencepost.model.messages.subscription import TopicPartition
 from fencepost.model.table.table import Rule
 
 HeartbeatAnswer = ConsumerGroupHeartbeatResponse
 
+_SEVERAL_SINCE = 8
+"""From this version on OffsetFetch may name several groups."""
 _CONSUMER = 1
 """The type of a member of this protocol in a description."""
 
@@ -132,6 +147,60 @@ def delete_answer(group_id: str, rule: Rule) -> DeleteGroupsResponse:
     assert rule.answer is not None
     row = DeletedGroup(group_id=group_id, error_code=rule.answer.value)
     return DeleteGroupsResponse(results=(row,))
+
+
+def commit_answer(
+    commit: CommitRequest, codes: Mapping[tuple[str, int], int | str]
+) -> CommitResponse:
+    """Answer a commit: `codes`: the error of each partition."""
+    topics = tuple(
+        CommittedTopic(
+            name=topic.name,
+            partitions=tuple(
+                CommittedPartition(
+                    partition_index=p.partition_index,
+                    error_code=codes[topic.name, p.partition_index],
+                )
+                for p in topic.partitions
+            ),
+        )
+        for topic in commit.topics
+    )
+    if isinstance(commit, TxnOffsetCommitRequest):
+        return TxnOffsetCommitResponse(topics=topics)
+    return OffsetCommitResponse(topics=topics)
+
+
+def fetch_answer(
+    group: ConsumerGroup | None,
+    asked: tuple[FetchTopic, ...] | None,
+    group_id: str,
+    version: int,
+    rule: Rule,
+) -> OffsetFetchResponse:
+    """Answer a fetch: -1 for an offset that is not stored; `asked` None: all that are."""
+    assert rule.answer is not None
+    stored = {} if group is None else {(o.topic, o.partition): o for o in group.offsets}
+    named = (
+        [(topic.name, index) for topic in asked for index in topic.partition_indexes]
+        if asked is not None
+        else sorted(stored)
+    )
+    rows: dict[str, list[FetchedPartition]] = {}
+    for place in named if rule.answer is Error.NONE else ():
+        offset = stored.get(place)
+        row = FetchedPartition(
+            partition_index=place[1],
+            committed_offset=-1 if offset is None else offset.offset,
+            metadata="" if offset is None else offset.metadata or "",
+        )
+        rows.setdefault(place[0], []).append(row)
+    topics = tuple(FetchedTopic(name=name, partitions=tuple(row)) for name, row in rows.items())
+    code = rule.answer.value
+    if version >= _SEVERAL_SINCE:
+        answer = FetchedGroup(group_id=group_id, topics=topics, error_code=code)
+        return OffsetFetchResponse(groups=(answer,))
+    return OffsetFetchResponse(topics=topics, error_code=code if version >= 2 else 0)
 
 
 def removal_answer(

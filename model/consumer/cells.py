@@ -15,8 +15,10 @@ from fencepost.model.consumer.vocabulary import (
     Inst,
     Kind,
     Leave,
+    MemberEpoch,
     Mid,
     Owned,
+    Since,
     Stored,
     Subject,
 )
@@ -46,6 +48,9 @@ class Cells(TypedDict, total=False):
     change: Cell[Change]
     assignor: Cell[Assignor]
     room: Cell[Room]
+    topics: Cell[bool]
+    member_epoch: Cell[MemberEpoch]
+    since: Cell[Since]
     subject: Cell[Subject]
     stored: Cell[Stored]
 

@@ -13,10 +13,10 @@ class ConsumerWork(Work[ConsumerGroup]):
 
     `start`: the group before the step; None: there was none.  `owned`: the partitions that the
     caller says it owns; None: it doesn't say.  `count`: returns the partitions of a topic.
-    `is_bumped`: the group's epoch grew in this step.  `has_new_target`: the target was made anew.
+    `stored`: topic and index of the partitions whose offsets are to be stored.  `is_bumped`: the group's epoch grew in this step.  `has_new_target`: the target was made anew.
     """
 
-    __slots__ = ("count", "has_new_target", "is_bumped", "owned", "start")
+    __slots__ = ("count", "has_new_target", "is_bumped", "owned", "start", "stored")
 
     def __init__(
         self, group: ConsumerGroup | None, span: Span, request: Incoming | None = None
@@ -25,6 +25,7 @@ class ConsumerWork(Work[ConsumerGroup]):
         self.start = group
         self.owned: frozenset[TopicPartition] | None = None
         self.count: PartitionCount = lambda _: 0
+        self.stored: frozenset[tuple[str, int]] = frozenset()
         self.is_bumped = False
         self.has_new_target = False
 
@@ -39,6 +40,7 @@ class ConsumerWork(Work[ConsumerGroup]):
         other.start = self.start
         other.owned = self.owned
         other.count = self.count
+        other.stored = self.stored
         other.is_bumped = self.is_bumped
         other.has_new_target = self.has_new_target
         return other

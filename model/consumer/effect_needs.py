@@ -55,6 +55,11 @@ TABLES: dict[str, frozenset[Enum]] = {
     REMOVAL_TABLE: frozenset({Do.REMOVE_HOLDER}),
     "ConsumerGroupDescribe": frozenset({Do.ANSWER_DESCRIPTION, Do.ANSWER_DESCRIPTION_KEPT}),
     "DescribeGroups": frozenset({Do.ANSWER_DEAD}),
+    "OffsetCommit": frozenset({Do.STORE_OFFSETS, Do.CREATE_GROUP_AT_ZERO, Do.ANSWER_PARTITIONS}),
+    "TxnOffsetCommit": frozenset({Do.STORE_OFFSETS, Do.CREATE_GROUP_AT_ZERO, Do.ANSWER_PARTITIONS}),
+    "OffsetCommit partition": frozenset({Do.STORE_OFFSETS}),
+    "TxnOffsetCommit partition": frozenset({Do.STORE_OFFSETS}),
+    "OffsetFetch": frozenset({Do.ANSWER_OFFSETS}),
     "failover": frozenset({Do.RELOAD}),
 }
 """Steps that read a request of some kinds, or its absence, and belong to these tables alone."""
@@ -134,7 +139,7 @@ STEPS = Steps(
     ANSWERS,
     example=Do.RESTART_SESSION,
     without_request=frozenset({"session timeout", "rebalance timeout", "failover", "cleanup"}),
-    only_answer=frozenset({"LeaveGroup", "ConsumerGroupDescribe", "DescribeGroups"}),
+    only_answer=frozenset({"LeaveGroup", "ConsumerGroupDescribe", "DescribeGroups", "OffsetFetch"}),
     welcomes={
         JOIN_TABLE: str(Do.ANSWER_ASSIGNMENT),
         BEAT_TABLE: str(Do.ANSWER_CHANGES),

@@ -53,9 +53,12 @@ class Do(Enum):
     ANSWER_ROWS_UNKNOWN = "answer UNKNOWN_MEMBER_ID in each row"
     ANSWER_DESCRIPTION = "answer the group as it is; partitions to revoke count as assigned"
     ANSWER_DESCRIPTION_KEPT = "answer the group as it is; partitions to revoke don't count"
+    ANSWER_PARTITIONS = "answer each partition"
+    ANSWER_OFFSETS = "answer the stored offsets"
     ANSWER_DEAD = "answer that the group is Dead"
     # timers and storage
     RESTART_SESSION = "the session timer restarts"
+    STORE_OFFSETS = "store the offsets"
     FORGET = "the group is gone"
     RELOAD = (
         "the group is as stored: session timers restart, a member with revocation in its state has "

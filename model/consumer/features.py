@@ -20,13 +20,16 @@ from fencepost.model.consumer.vocabulary import (
     Inst,
     Kind,
     Leave,
+    MemberEpoch,
     Mid,
     Owned,
+    Since,
     Stored,
     Subject,
 )
 from fencepost.model.coordinator import Config
 from fencepost.model.messages.consumer_messages import ConsumerGroupHeartbeatRequest
+from fencepost.model.messages.messages import CommitRequest, OffsetCommitRequest
 from fencepost.model.messages.subscription import TopicPartition
 from fencepost.model.table.expr import Point
 from fencepost.model.table.shared_features import Availability, GroupId, Room
@@ -282,6 +285,50 @@ def subject_point(group: ConsumerGroup, member_id: str) -> Point:
     member = group.member(member_id)
     assert member is not None
     return (Subject.RELEASED if member.is_released else Subject.LIVE,)
+
+
+def member_epoch(member: Member | None, value: int) -> MemberEpoch:
+    """Compare the epoch of a commit or fetch with a member's."""
+    if member is None:
+        return MemberEpoch.NEGATIVE if value < 0 else MemberEpoch.GIVEN
+    if value == member.epoch:
+        return MemberEpoch.EQUAL
+    return MemberEpoch.AFTER if value > member.epoch else MemberEpoch.BEFORE
+
+
+def commit_point(
+    group: ConsumerGroup | None,
+    commit: CommitRequest,
+    version: int,
+    here: Availability,
+    *,
+    missing: bool,
+) -> Point:
+    """Make the point of a commit; `missing`: none of its topics exists."""
+    member = None if group is None else group.member(commit.member_id)
+    epochs = member_epoch(member, commit.generation_id)
+    who = kind(group), mid(group, commit.member_id)
+    if isinstance(commit, OffsetCommitRequest):
+        return (version, missing, here, *who, epochs)
+    where = inst(group, commit.group_instance_id, commit.member_id)
+    return (missing, here, *who, where, epochs)
+
+
+def since(member: Member | None, partition: TopicPartition, value: int) -> Since:
+    """Compare the epoch since which a partition is a member's with that of a commit."""
+    assigned = dict(member.assigned) if member is not None else {}
+    if partition not in assigned:
+        return Since.NEVER
+    return Since.BEFORE if assigned[partition] <= value else Since.AFTER
+
+
+def fetch_point(
+    group: ConsumerGroup | None, member_id: str | None, value: int, here: Availability
+) -> Point:
+    """Make the point of a fetch; `member_id` None: it names none."""
+    member = None if group is None or member_id is None else group.member(member_id)
+    who = Mid.EMPTY if member_id is None else Mid.UNKNOWN if member is None else Mid.MEMBER
+    return (here, kind(group), who, member_epoch(member, value))
 
 
 def stored(group: ConsumerGroup | None) -> Stored:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from enum import Enum
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -52,6 +53,15 @@ class GroupState(Enum):
     ASSIGNING = "Assigning"
     RECONCILING = "Reconciling"
     STABLE = "Stable"
+
+
+class Offset(NamedTuple):
+    """A stored offset."""
+
+    topic: str
+    partition: int
+    offset: int
+    metadata: str | None
 
 
 class Member(msgspec.Struct, frozen=True, cache_hash=True):
@@ -109,6 +119,7 @@ class ConsumerGroup(msgspec.Struct, frozen=True, cache_hash=True):
     members: tuple[Member, ...] = ()
     static: tuple[tuple[str, str], ...] = ()
     timers: tuple[Timer, ...] = ()
+    offsets: tuple[Offset, ...] = ()
 
     def outline(self) -> tuple[object, ...]:
         """Return the parts in which groups mostly differ."""

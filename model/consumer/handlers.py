@@ -19,12 +19,18 @@ from fencepost.model.messages.consumer_messages import (
     ConsumerGroupDescribeRequest,
     ConsumerGroupHeartbeatRequest,
 )
+from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import (
+    CommitRequest,
     DeleteGroupsRequest,
     DescribeGroupsRequest,
     LeaveGroupRequest,
+    OffsetCommitRequest,
+    OffsetFetchRequest,
+    TxnOffsetCommitRequest,
 )
 from fencepost.model.messages.shapes import Message
+from fencepost.model.messages.subscription import TopicPartition
 from fencepost.model.table.expr import Point
 from fencepost.model.table.shared_features import Availability
 from fencepost.model.work import CLEANUP, Incoming, Outcome, Span, Timer, unchanged
@@ -177,6 +183,69 @@ def delete_group(
     return tuple(outcomes)
 
 
+def commit(
+    machine: Machine,
+    group: ConsumerGroup | None,
+    request: Incoming,
+    message: CommitRequest,
+    span: Span,
+    here: Availability,
+    group_id: str,
+) -> tuple[Outcome, ...]:
+    """Handle an OffsetCommit, or a TxnOffsetCommit, whose transaction is committed at once."""
+    codes: dict[tuple[str, int], int | str] = {}
+    known: list[TopicPartition] = []
+    for topic in message.topics:
+        for part in topic.partitions:
+            place = TopicPartition(topic.name, part.partition_index)
+            if topic.name in request.deleted or machine.missing(topic.name):
+                codes[place] = Error.UNKNOWN_TOPIC_OR_PARTITION.value
+            else:
+                known.append(place)
+    missing = not known and bool(codes)
+    point = features.commit_point(group, message, request.version, here, missing=missing)
+    ids = message.member_id, message.group_instance_id
+    rule = machine.decide(message.API, point, group, *ids)
+    work = ConsumerWork(group, span, request)
+    work.caller, work.instance = ids
+    work.decided_by(rule.id)
+    rules = dict.fromkeys(known, rule)
+    if Do.ANSWER_PARTITIONS in rule.effect:
+        member = None if group is None else group.member(message.member_id)
+        for place in known:
+            since = features.since(member, place, message.generation_id)
+            rules[place] = machine.decide(f"{message.API} partition", (since,))
+            work.rules.append(rules[place].id)
+    for place, own in rules.items():
+        assert own.answer is not None
+        codes[place] = own.answer.value
+    work.stored = frozenset(p for p, own in rules.items() if Do.STORE_OFFSETS in own.effect)
+    for do in (Do.CREATE_GROUP_AT_ZERO, Do.STORE_OFFSETS):
+        if work.stored and (do in rule.effect or do is Do.STORE_OFFSETS):
+            machine.effects[do](work)
+    work.emit(request.id, answer_bodies.commit_answer(message, codes))
+    return (work.outcome(),)
+
+
+def fetch(
+    machine: Machine,
+    group: ConsumerGroup | None,
+    request: Incoming,
+    message: OffsetFetchRequest,
+    span: Span,
+    here: Availability,
+    group_id: str,
+) -> tuple[Outcome, ...]:
+    """Handle an OffsetFetch for one of its groups."""
+    asked, member_id, epoch = message.topics, None, -1
+    for row in message.groups:
+        if row.group_id == group_id:
+            asked, member_id, epoch = row.topics, row.member_id, row.member_epoch
+    rule = machine.decide("OffsetFetch", features.fetch_point(group, member_id, epoch, here))
+    answer = answer_bodies.fetch_answer(group, asked, group_id, request.version, rule)
+    return (unchanged(group, request, answer, rule.id),)
+
+
 Handler = Callable[
     [Machine, ConsumerGroup | None, Incoming, Any, Span, Availability, str], tuple[Outcome, ...]
 ]
@@ -186,6 +255,9 @@ HANDLERS: Mapping[type[Message], Handler] = {
     LeaveGroupRequest: remove,
     DescribeGroupsRequest: describe_as_classic,
     DeleteGroupsRequest: delete_group,
+    OffsetCommitRequest: commit,
+    TxnOffsetCommitRequest: commit,
+    OffsetFetchRequest: fetch,
 }
 
 _NOBODY = features.removal_point(ConsumerGroup(), "", None)
@@ -248,5 +320,5 @@ def fail_over(
 
 
 def is_unused(group: ConsumerGroup) -> bool:
-    """Return True if a group has no member."""
-    return not group.members
+    """Return True if a group has no member and no offsets."""
+    return not group.members and not group.offsets

@@ -21,6 +21,7 @@ from fencepost.model.consumer.group import (
     SESSION,
     Held,
     Member,
+    Offset,
     Partitions,
     Phase,
 )
@@ -32,6 +33,7 @@ from fencepost.model.consumer.settings import (
 from fencepost.model.consumer.topics import legal_targets
 from fencepost.model.coordinator import Config
 from fencepost.model.messages.consumer_messages import ConsumerGroupHeartbeatRequest
+from fencepost.model.messages.messages import CommitRequest
 
 Effect = Callable[[ConsumerWork], list[ConsumerWork] | None]
 """Performs a step on a work; returns several works if it forks, None if it doesn't."""
@@ -321,6 +323,19 @@ def _answer(work: ConsumerWork, answer: answer_bodies.HeartbeatAnswer) -> None:
     work.emit(work.request.id, answer)
 
 
+def store_offsets(work: ConsumerWork) -> None:
+    """Store the offsets of the partitions that pass; they survive a failover."""
+    assert work.request is not None
+    assert isinstance(work.request.message, CommitRequest)
+    kept = {(o.topic, o.partition): o for o in work.group.offsets}
+    for topic in work.request.message.topics:
+        for part in topic.partitions:
+            place = topic.name, part.partition_index
+            if place in work.stored:
+                kept[place] = Offset(*place, part.committed_offset, part.committed_metadata)
+    work.group = replace(work.group, offsets=tuple(kept[place] for place in sorted(kept)))
+
+
 def forget(work: ConsumerWork) -> None:
     """Take the group away."""
     work.forget()
@@ -366,6 +381,9 @@ _EFFECTS: dict[Enum, Effect] = {
     Do.ANSWER_DESCRIPTION: _fill,
     Do.ANSWER_DESCRIPTION_KEPT: _fill,
     Do.ANSWER_DEAD: _fill,
+    Do.ANSWER_PARTITIONS: _fill,
+    Do.ANSWER_OFFSETS: _fill,
+    Do.STORE_OFFSETS: store_offsets,
     Do.FORGET: forget,
 }
 

@@ -117,6 +117,30 @@ class Change(Word):
     CHANGED = "changed"
 
 
+class MemberEpoch(Word):
+    """Result of comparing the epoch of a commit or fetch with the member's.
+
+    NEGATIVE and GIVEN: there is no member to compare with.  The epoch of a released member is -2.
+    """
+
+    NEGATIVE = "none, below 0"
+    GIVEN = "of nobody, 0 or above"
+    BEFORE = "older"
+    EQUAL = "the current one"
+    AFTER = "newer"
+
+
+class Since(Word):
+    """Result of comparing the epoch since which a partition is the member's with that of a commit.
+
+    NEVER: it is not the member's.
+    """
+
+    BEFORE = "the same or older"
+    AFTER = "newer"
+    NEVER = "never"
+
+
 class Subject(Word):
     """State of the member whose timer expired."""
 
@@ -146,6 +170,8 @@ LEAVE = Feature("epoch", tuple(Leave), "the epoch, below 0")
 OWNED = Feature("owned", tuple(Owned), "the owned partitions against the assigned ones")
 FIELDS = Feature("fields", tuple(Fields), "the fields of a join")
 BLANK = Feature("blank id", (False, True), 'whether the instance id or the rack id is ""')
+MEMBER_EPOCH = Feature("epoch", tuple(MemberEpoch), "the epoch against the member's")
+SINCE = Feature("assigned since", tuple(Since), "since when the partition is the member's")
 SUBJECT = Feature("subject", tuple(Subject), "whose timer expired")
 STORED = Feature("stored", tuple(Stored), "what a failover finds")
 
@@ -180,11 +206,13 @@ RELATED: tuple[Feature, ...] = (
     CHANGE,
     ASSIGNOR,
     EPOCH,
+    MEMBER_EPOCH,
     ROOM,
 )
 """Features some of whose values can't occur together; `feasible` uses no others."""
 
 _MAPPED = frozenset({Inst.OWN, Inst.OTHER})
+_OF_NOBODY = frozenset({MemberEpoch.NEGATIVE, MemberEpoch.GIVEN})
 
 
 def feasible(answers: dict[int, Hashable]) -> bool:
@@ -216,6 +244,8 @@ def feasible(answers: dict[int, Hashable]) -> bool:
     if not _is_feasible_holder(get(HOLDER), inst, caller):
         return False
     if get(RECONCILED) is True and caller in {Caller.NOBODY, Caller.RELEASED}:
+        return False
+    if (epoch := get(MEMBER_EPOCH)) is not None and (epoch in _OF_NOBODY) is (mid is Mid.MEMBER):
         return False
     if (epoch := get(EPOCH)) is not None and (epoch is Epoch.MEANINGLESS) is (mid is Mid.MEMBER):
         return False

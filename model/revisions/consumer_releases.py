@@ -25,7 +25,7 @@ from fencepost.model.consumer.cells import (
 )
 from fencepost.model.consumer.consumer_protocol import CONSUMER
 from fencepost.model.consumer.effects import Do
-from fencepost.model.consumer.rules import beat, describe, failover, join, leave, timers
+from fencepost.model.consumer.rules import beat, describe, failover, join, leave, offsets, timers
 from fencepost.model.consumer.vocabulary import FIRST_EPOCH
 from fencepost.model.messages.errors import Error
 from fencepost.model.revision import Difference, DropRule, Revision, SetRule, derive
@@ -42,18 +42,25 @@ _TABLES = (
     describe.DESCRIBE,
     describe.CLASSIC_DESCRIBE,
     describe.DELETE,
+    offsets.COMMIT,
+    offsets.COMMIT_PARTITION,
+    offsets.FETCH,
+    offsets.TXN_COMMIT,
+    offsets.TXN_COMMIT_PARTITION,
     timers.SESSION,
     timers.REBALANCE,
     failover.TABLE,
     timers.CLEANUP,
 )
 
+_VERSIONS = ((0, 1), (0, 1), (0, 5), (0, 6), (0, 2), (2, 9), (1, 9), (0, 5))
+
 CONSUMER_4_3 = Revision(
     "consumer-4.3",
     "the consumer protocol of Apache Kafka 4.3.0, groups without classic members",
     CONSUMER,
     {table.name: table for table in _TABLES},
-    dict(zip(CONSUMER.apis, ((0, 1), (0, 1), (0, 5), (0, 6), (0, 2)), strict=True)),
+    dict(zip(CONSUMER.apis, _VERSIONS, strict=True)),
 )
 
 _JOIN = join.TABLE.name
@@ -109,11 +116,37 @@ _DESCRIBED = _set(
     _BEFORE_20431,
 )
 
+_BEFORE_1251 = "KIP-1251, since 4.3; seen on 4.0.1 and 4.2.0"
+
+
+def _stale_when_older() -> Iterator[Difference]:
+    """Yield the rules of commits with an older epoch, all of which are refused."""
+    for prefix, table, partition, error in (
+        ("CG-COMMIT", offsets.COMMIT, offsets.COMMIT_PARTITION, Error.STALE_MEMBER_EPOCH),
+        (
+            "CG-TXN-COMMIT",
+            offsets.TXN_COMMIT,
+            offsets.TXN_COMMIT_PARTITION,
+            Error.ILLEGAL_GENERATION,
+        ),
+    ):
+        refused = _RULES[f"{prefix}-EPOCH-OLDER"].but(
+            effect=(),
+            answer=error,
+            source=_BEFORE_1251,
+            because="the commit has another epoch than the member",
+        )
+        yield _set(refused, table, _BEFORE_1251)
+        for rule in partition.rules():
+            unused = rule.but(defensive="no commit with an older epoch comes so far")
+            yield _set(unused, partition, _BEFORE_1251)
+
+
 CONSUMER_4_2 = derive(
     CONSUMER_4_3,
     "consumer-4.2",
     "the consumer protocol of Apache Kafka 4.2.0: targets at once, first epoch 1",
-    (*_without_batches(CONSUMER_4_3), _DESCRIBED),
+    (*_without_batches(CONSUMER_4_3), _DESCRIBED, *_stale_when_older()),
 )
 
 
