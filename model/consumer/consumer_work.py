@@ -13,7 +13,8 @@ class ConsumerWork(Work[ConsumerGroup]):
 
     `start`: the group before the step; None: there was none.  `owned`: the partitions that the
     caller says it owns; None: it doesn't say.  `count`: returns the partitions of a topic.
-    `stored`: topic and index of the partitions whose offsets are to be stored.  `is_bumped`: the group's epoch grew in this step.  `has_new_target`: the target was made anew.
+    `stored`: topic and index of the partitions whose offsets are to be stored.  `is_bumped`: the
+    group's epoch grew in this step.  `has_new_target`: the target was made anew.
     """
 
     __slots__ = ("count", "has_new_target", "is_bumped", "owned", "start", "stored")

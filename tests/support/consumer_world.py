@@ -27,10 +27,21 @@ from fencepost.model.messages.consumer_messages import (
 )
 from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import (
+    CommitPartition,
+    CommitTopic,
     DeleteGroupsRequest,
     DescribeGroupsRequest,
+    FetchGroup,
+    FetchTopic,
     LeaveGroupRequest,
     LeavingMember,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetFetchRequest,
+    TxnCommitPartition,
+    TxnCommitTopic,
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
 )
 from fencepost.model.messages.shapes import Message
 from fencepost.model.messages.subscription import TopicPartition
@@ -152,6 +163,8 @@ class ConsumerWorld:
             if hasattr(body, "members"):
                 rows = tuple(error_name(row.error_code) for row in body.members)
                 return Reply(error_name(body.error_code), message, rule, outcomes, rows=rows)
+            if isinstance(message, OffsetCommitResponse | TxnOffsetCommitResponse):
+                return Reply("NONE", message, rule, outcomes)
             (row,) = getattr(body, "groups", ()) or body.results
             return Reply(error_name(row.error_code), message, rule, outcomes)
         assignment = message.assignment
@@ -219,12 +232,11 @@ class ConsumerWorld:
         learns: bool = True,
     ) -> Reply:
         client = self.clients.get(member_id, Client(epoch=1))
-        known = {"current": client.epoch, "previous": client.previous, "newer": client.epoch + 7}
         reply = self.ask(
             ConsumerGroupHeartbeatRequest(
                 group_id="g",
                 member_id=member_id,
-                member_epoch=known[epoch] if epoch in known else int(epoch),
+                member_epoch=self._epoch(member_id, epoch),
                 instance_id=client.instance if instance == "own" else instance,
                 rebalance_timeout_ms=r,
                 subscribed_topic_names=_names(topics),
@@ -281,6 +293,53 @@ class ConsumerWorld:
 
     def delete(self) -> Reply:
         return self.ask(DeleteGroupsRequest(groups_names=("g",)), 2)
+
+    def commit(
+        self,
+        member_id: str = "",
+        instance: str | None = None,
+        *,
+        epoch: str | int = "current",
+        parts: str = "0",
+        v: int = 9,
+        in_transaction: bool = False,
+    ) -> Reply:
+        """Commit offset 5; the reply's error is that of the first partition."""
+        numbers = [int(n) for n in parts.split(",")]
+        ids: dict[str, Any] = {
+            "group_id": "g",
+            "generation_id": self._epoch(member_id, epoch),
+            "member_id": member_id,
+            "group_instance_id": instance,
+        }
+        if in_transaction:
+            rows = tuple(TxnCommitPartition(partition_index=n, committed_offset=5) for n in numbers)
+            topics = (TxnCommitTopic(name="t", partitions=rows),)
+            reply = self.ask(TxnOffsetCommitRequest(transactional_id="x", topics=topics, **ids), 5)
+        else:
+            commits = tuple(CommitPartition(partition_index=n, committed_offset=5) for n in numbers)
+            named = (CommitTopic(name="t", partitions=commits),)
+            reply = self.ask(OffsetCommitRequest(topics=named, **ids), v)
+        codes = [p.error_code for t in reply.message.topics for p in t.partitions]  # type: ignore[attr-defined]
+        rows_told = tuple(map(error_name, codes))
+        return Reply(rows_told[0], reply.message, reply.rule, 1, rows=rows_told)
+
+    def txn(self, *names: str, **options: Any) -> Reply:
+        return self.commit(*names, in_transaction=True, **options)
+
+    def fetch(self, member_id: str | None = None, *, epoch: str | int = "current") -> Reply:
+        group = FetchGroup(
+            group_id="g",
+            member_id=member_id,
+            member_epoch=self._epoch(member_id or "", epoch),
+            topics=(FetchTopic(name="t", partition_indexes=(0,)),),
+        )
+        return self.ask(OffsetFetchRequest(groups=(group,)), 9)
+
+    def _epoch(self, member_id: str, epoch: str | int) -> int:
+        client = self.clients.get(member_id, Client(epoch=-1))
+        known = {"current": client.epoch, "previous": client.previous, "newer": client.epoch + 7}
+        return known[epoch] if isinstance(epoch, str) and epoch in known else int(epoch)
 
     # Time.
 

@@ -196,7 +196,42 @@ REMOVALS = (
     Row("A4", ONE + "classic_describe", NOT_FOUND),
 )
 
-ROWS = (*CHECKS, *SIZES, *JOINS, *BEATS, *LEAVES, *REMOVALS)
+STALE = "STALE_MEMBER_EPOCH"
+_HELD = {"consumer-4.0": STALE, "consumer-4.2": STALE, "": NONE}
+OFFSETS = (
+    Row("O1", TWO + "commit m1 A", NONE),
+    Row("O1-wrong-instance", TWO + "commit m1 B", NONE),
+    Row("O1-unmapped-instance", TWO + "commit m1 C", NONE),
+    Row("O2", TWO + "commit m1 epoch=newer", STALE),
+    Row("O3-held", ADVANCED + "commit m1 epoch=previous parts=0", _HELD),
+    Row("O3-anothers", ADVANCED + "beat m2; commit m1 epoch=previous parts=2", STALE),
+    Row(
+        "O3-before",
+        ADVANCED + "commit m1 epoch=1 parts=0",
+        {"consumer-4.0": NONE, "consumer-4.2": NONE, "": STALE},
+    ),
+    Row("O3-returned", RETURNED + "commit m3 epoch=0 parts=0", _HELD),
+    Row("O3-returned-negative", RETURNED + "commit m3 epoch=-1 parts=0", STALE),
+    Row("O4", RETURNED + "commit m1 A epoch=3", UNKNOWN),
+    Row("O4-released", RETURNED + "commit m1 A epoch=-2", UNKNOWN),
+    Row("O5-old", AWAY + "commit m1 A epoch=3", STALE),
+    Row("O5-none", AWAY + "commit m1 A epoch=-1", STALE),
+    Row("O5", AWAY + "commit m1 A epoch=-2", NONE),
+    Row("O5-fetch", AWAY + "fetch m1 epoch=-2", NONE),
+    Row("O6", TWO + "commit m1 v=8", "UNSUPPORTED_VERSION"),
+    Row("O7", ONE + "release m1 A; commit '' epoch=-1", UNKNOWN),
+    Row("O7-empty", ONE + "leave m1 A; commit '' epoch=-1", NONE),
+    Row("O8", TWO + "fetch m1", NONE),
+    Row("O8-newer", TWO + "fetch m1 epoch=newer", STALE),
+    Row("O8-older", ADVANCED + "fetch m1 epoch=previous", STALE),
+    Row("O8-unknown", TWO + "fetch x epoch=3", UNKNOWN),
+    Row("O8-anybody", TWO + "fetch - epoch=-1", NONE),
+    Row("O9", TWO + "txn '' - epoch=-1", NONE),
+    Row("O9-newer", TWO + "txn m1 - epoch=newer", "ILLEGAL_GENERATION"),
+    Row("O9-unknown", TWO + "txn x - epoch=3", UNKNOWN),
+)
+
+ROWS = (*CHECKS, *SIZES, *JOINS, *BEATS, *LEAVES, *REMOVALS, *OFFSETS)
 
 
 def test_the_revisions_are_those_of_the_rows() -> None:
@@ -513,3 +548,23 @@ def test_a5_partitions_to_revoke_in_a_description(revision: str) -> None:
     members = {m.member_id: m for m in world.describe().members}
     (rows,) = members["m1"].assignment.topic_partitions
     assert len(rows.partitions) == (2 if revision in UP_TO_4_2 else 4)
+
+
+@pytest.mark.parametrize("revision", ALL)
+def test_o3_each_partition_of_a_commit_is_judged_alone(revision: str) -> None:
+    world = ConsumerWorld(revision)
+    reply = world.play(ADVANCED + "beat m2; commit m1 epoch=2 parts=0,2,1")
+    assert reply is not None
+    if revision == "consumer-4.3":
+        assert reply.rows == (NONE, STALE, NONE)
+    stored = {offset.partition for offset in world.there().offsets}
+    told = {n for n, row in zip((0, 2, 1), reply.rows, strict=True) if row == NONE}
+    assert stored == told
+
+
+@pytest.mark.parametrize("revision", ALL)
+def test_offsets_survive_a_failover_and_keep_the_group(revision: str) -> None:
+    world = ConsumerWorld(revision)
+    world.play(ONE + "commit m1; leave m1; failover")
+    assert world.fetch().message.groups[0].topics[0].partitions[0].committed_offset == 5  # type: ignore[attr-defined]
+    assert world.machine.cleaned(world.there()) == ()
