@@ -295,7 +295,7 @@ def _advanced(work: ConsumerWork, member: Member, target: Partitions, kept: Held
 
 def restart_session(work: ConsumerWork, timeout_ms: int) -> None:
     """Restart the caller's session timer, which is the group's, not the client's."""
-    work.set_timer(SESSION, work.caller, timeout_ms)
+    work.set_timer(SESSION, caller(work).member_id, timeout_ms)
 
 
 def answer_assignment(work: ConsumerWork, interval_ms: int) -> None:
