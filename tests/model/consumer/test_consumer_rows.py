@@ -205,11 +205,7 @@ OFFSETS = (
     Row("O2", TWO + "commit m1 epoch=newer", STALE),
     Row("O3-held", ADVANCED + "commit m1 epoch=previous parts=0", _HELD),
     Row("O3-anothers", ADVANCED + "beat m2; commit m1 epoch=previous parts=2", STALE),
-    Row(
-        "O3-before",
-        ADVANCED + "commit m1 epoch=1 parts=0",
-        {"consumer-4.0": NONE, "consumer-4.2": NONE, "": STALE},
-    ),
+    Row("O3-before", ADVANCED + "commit m1 epoch=1 parts=0", STALE),
     Row("O3-returned", RETURNED + "commit m3 epoch=0 parts=0", _HELD),
     Row("O3-returned-negative", RETURNED + "commit m3 epoch=-1 parts=0", STALE),
     Row("O4", RETURNED + "commit m1 A epoch=3", UNKNOWN),

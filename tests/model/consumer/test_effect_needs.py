@@ -25,8 +25,8 @@ from fencepost.model.work import Incoming, Span
 
 CALLERS = [("m1", "A"), ("m1", None), ("m2", "A"), ("x", "A"), ("x", "C"), ("x", None), ("m1", "C")]
 ANYWHERE = {Do.REMOVE_MEMBER, Do.BUMP_EPOCH}
-JOINS = sorted(TABLES[JOIN_TABLE] | ANYWHERE, key=str)
-REMOVALS = sorted(TABLES[REMOVAL_TABLE] | ANYWHERE, key=str)
+JOINS = [do for do in Do if do in TABLES[JOIN_TABLE] | ANYWHERE]
+REMOVALS = [do for do in Do if do in TABLES[REMOVAL_TABLE] | ANYWHERE]
 
 
 def is_done(machine: Machine, work: ConsumerWork, effect: tuple[Do, ...]) -> bool:

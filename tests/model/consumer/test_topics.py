@@ -30,7 +30,8 @@ def two(_: str) -> int:
 
 def test_an_id_is_a_uuid_and_names_one_topic() -> None:
     assert topic_id("t") == topic_id("t") != topic_id("u")
-    assert TopicPartitions.from_body({"topicId": topic_id("t"), "partitions": []}, 0)
+    rows = TopicPartitions.from_body({"topicId": topic_id("t"), "partitions": []}, 0)
+    assert rows.topic_id == topic_id("t")
 
 
 def test_partitions_are_written_by_topic_and_read_by_known_names() -> None:

@@ -70,7 +70,7 @@ def shape_by_kio(kind: Any, path: str = "") -> Shape:
             name += "ms"
         where = f"{path}{name}"
         nested = dataclasses.is_dataclass(item)
-        named = "struct" if nested else TYPES.get(wire_type, wire_type)
+        named = "struct" if nested else TYPES.get(str(wire_type), str(wire_type))
         if named == "uuid":
             null = False  # kio reads a UUID of zeros as None
         shape[where] = f"{'[]' * many}{named}{'?' * null}"
