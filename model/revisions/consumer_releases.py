@@ -25,7 +25,7 @@ from fencepost.model.consumer.cells import (
 )
 from fencepost.model.consumer.consumer_protocol import CONSUMER
 from fencepost.model.consumer.effects import Do
-from fencepost.model.consumer.rules import beat, describe, failover, join, leave, offsets, timers
+from fencepost.model.consumer.rules import beat, describe, join, leave, offsets, timers
 from fencepost.model.consumer.vocabulary import FIRST_EPOCH
 from fencepost.model.messages.errors import Error
 from fencepost.model.revision import Difference, DropRule, Revision, SetRule, derive
@@ -49,7 +49,7 @@ _TABLES = (
     offsets.TXN_COMMIT_PARTITION,
     timers.SESSION,
     timers.REBALANCE,
-    failover.TABLE,
+    timers.FAILOVER,
     timers.CLEANUP,
 )
 

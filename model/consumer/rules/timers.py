@@ -1,4 +1,4 @@
-"""Rules of timers: session timeout, rebalance timeout, and the cleaner."""
+"""Rules of events without a request: session timeout, rebalance timeout, failover, the cleaner."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from fencepost.model.consumer.cells import when
 from fencepost.model.consumer.effects import Do
 from fencepost.model.consumer.rules import rule_sources as src
 from fencepost.model.consumer.rules.leave import GONE
-from fencepost.model.consumer.vocabulary import SUBJECT, Subject
+from fencepost.model.consumer.vocabulary import STORED, SUBJECT, Stored, Subject
 from fencepost.model.table.expr import ALWAYS
 from fencepost.model.table.table import Level, Rule, Table
 
@@ -62,6 +62,34 @@ REBALANCE = Table(
         ),
     ),
 )
+
+FAILOVER = Table(
+    "failover",
+    (STORED,),
+    (),
+    (
+        Rule(
+            "CG-FAILOVER-NOTHING",
+            when(stored=Stored.NOTHING),
+            (Do.FORGET,),
+            level=Level.SHOULD,
+            source=src.KAFKA_FAILOVER,
+            because="nothing was stored",
+        ),
+        Rule(
+            "CG-FAILOVER-GROUP",
+            when(stored=Stored.GROUP),
+            (Do.RELOAD,),
+            level=Level.SHOULD,
+            source=f"{src.KAFKA_FAILOVER}; {src.KAFKA_20641}",
+            because=(
+                "members, instances, epochs and the target are as they were stored, and a released "
+                "member gains a full session"
+            ),
+        ),
+    ),
+)
+"""Effect of a failover: each change is written before it is answered, so only timers are lost."""
 
 CLEANUP = Table(
     "cleanup",
