@@ -71,13 +71,15 @@ def heartbeat_error(rule: Rule) -> HeartbeatAnswer:
 
 def welcome(member: Member, interval_ms: int, assignment: Partitions | None) -> HeartbeatAnswer:
     """Answer a heartbeat of a member; `assignment` None: nothing new."""
-    told = None if assignment is None else ConsumerAssignment(topic_partitions=rows_of(assignment))
+    partitions = (
+        None if assignment is None else ConsumerAssignment(topic_partitions=rows_of(assignment))
+    )
     return HeartbeatAnswer(
         error_code=0,
         member_id=member.member_id,
         member_epoch=member.epoch,
         heartbeat_interval_ms=interval_ms,
-        assignment=told,
+        assignment=partitions,
     )
 
 
@@ -173,17 +175,17 @@ def commit_answer(
 
 def fetch_answer(
     group: ConsumerGroup | None,
-    asked: tuple[FetchTopic, ...] | None,
+    topics: tuple[FetchTopic, ...] | None,
     group_id: str,
     version: int,
     rule: Rule,
 ) -> OffsetFetchResponse:
-    """Answer a fetch: -1 for an offset that is not stored; `asked` None: all that are."""
+    """Answer a fetch: -1 for an offset that is not stored; `topics` None: all that are."""
     assert rule.answer is not None
     stored = {} if group is None else {(o.topic, o.partition): o for o in group.offsets}
     named = (
-        [(topic.name, index) for topic in asked for index in topic.partition_indexes]
-        if asked is not None
+        [(topic.name, index) for topic in topics for index in topic.partition_indexes]
+        if topics is not None
         else sorted(stored)
     )
     rows: dict[str, list[FetchedPartition]] = {}
@@ -195,12 +197,12 @@ def fetch_answer(
             metadata="" if offset is None else offset.metadata or "",
         )
         rows.setdefault(place[0], []).append(row)
-    topics = tuple(FetchedTopic(name=name, partitions=tuple(row)) for name, row in rows.items())
+    fetched = tuple(FetchedTopic(name=name, partitions=tuple(row)) for name, row in rows.items())
     code = rule.answer.value
     if version >= _SEVERAL_SINCE:
-        answer = FetchedGroup(group_id=group_id, topics=topics, error_code=code)
+        answer = FetchedGroup(group_id=group_id, topics=fetched, error_code=code)
         return OffsetFetchResponse(groups=(answer,))
-    return OffsetFetchResponse(topics=topics, error_code=code if version >= 2 else 0)
+    return OffsetFetchResponse(topics=fetched, error_code=code if version >= 2 else 0)
 
 
 def removal_answer(

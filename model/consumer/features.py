@@ -290,7 +290,7 @@ def subject_point(group: ConsumerGroup, member_id: str) -> Point:
 def member_epoch(member: Member | None, value: int) -> MemberEpoch:
     """Compare the epoch of a commit or fetch with a member's."""
     if member is None:
-        return MemberEpoch.NEGATIVE if value < 0 else MemberEpoch.GIVEN
+        return MemberEpoch.NEGATIVE if value < 0 else MemberEpoch.POSITIVE
     if value == member.epoch:
         return MemberEpoch.EQUAL
     return MemberEpoch.AFTER if value > member.epoch else MemberEpoch.BEFORE

@@ -140,12 +140,12 @@ def describe(
 ) -> tuple[Outcome, ...]:
     """Handle a ConsumerGroupDescribe for one of its groups: one outcome for each assignor named."""
     rule = machine.decide("ConsumerGroupDescribe", (here, features.kind(group)))
-    asked = [] if group is None else [m.assignor for m in group.members]
+    votes = [] if group is None else [m.assignor for m in group.members]
     return tuple(
         unchanged(
             group, request, answer_bodies.describe_answer(group, group_id, rule, name), rule.id
         )
-        for name in sorted(features.preferred(asked))
+        for name in sorted(features.preferred(votes))
     )
 
 
@@ -237,12 +237,12 @@ def fetch(
     group_id: str,
 ) -> tuple[Outcome, ...]:
     """Handle an OffsetFetch for one of its groups."""
-    asked, member_id, epoch = message.topics, None, -1
+    topics, member_id, epoch = message.topics, None, -1
     for row in message.groups:
         if row.group_id == group_id:
-            asked, member_id, epoch = row.topics, row.member_id, row.member_epoch
+            topics, member_id, epoch = row.topics, row.member_id, row.member_epoch
     rule = machine.decide("OffsetFetch", features.fetch_point(group, member_id, epoch, here))
-    answer = answer_bodies.fetch_answer(group, asked, group_id, request.version, rule)
+    answer = answer_bodies.fetch_answer(group, topics, group_id, request.version, rule)
     return (unchanged(group, request, answer, rule.id),)
 
 

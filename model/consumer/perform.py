@@ -281,13 +281,13 @@ def _advanced(work: ConsumerWork, member: Member, target: Partitions, kept: Held
     epoch = work.group.target_epoch
     taken = set() if work.start is None else set(work.start.owned())
     mine = {partition for partition, _ in kept}
-    wanted = [partition for partition in target if partition not in mine]
-    free = [(partition, epoch) for partition in wanted if partition not in taken]
+    missing = [partition for partition in target if partition not in mine]
+    free = [(partition, epoch) for partition in missing if partition not in taken]
     return replace(
         member,
         epoch=epoch,
         previous_epoch=member.epoch,
-        phase=Phase.STABLE if len(free) == len(wanted) else Phase.UNRELEASED,
+        phase=Phase.STABLE if len(free) == len(missing) else Phase.UNRELEASED,
         assigned=tuple(sorted([*kept, *free])),
         revoking=(),
     )
@@ -309,8 +309,8 @@ def answer_changes(work: ConsumerWork, interval_ms: int) -> None:
     member = caller(work)
     before = None if work.start is None else work.start.member(work.caller)
     changed = before is None or before.partitions() != member.partitions()
-    told = member.partitions() if changed or answer_bodies.is_full(heartbeat(work)) else None
-    _answer(work, answer_bodies.welcome(member, interval_ms, told))
+    assignment = member.partitions() if changed or answer_bodies.is_full(heartbeat(work)) else None
+    _answer(work, answer_bodies.welcome(member, interval_ms, assignment))
 
 
 def answer_epoch(work: ConsumerWork) -> None:

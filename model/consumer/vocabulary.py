@@ -54,12 +54,15 @@ class Holder(Word):
 
 
 class Caller(Word):
-    """Kind of the member that the member id of the request is of."""
+    """Kind of the member that the member id of the request is of.
+
+    Up to 4.3.1 an instance can be mapped to a dynamic member, whose id was a static one's before.
+    """
 
     NOBODY = "no member"
     DYNAMIC = "dynamic"
     STATIC = "static"
-    RELEASED = "static, released"
+    RELEASED = "released"
 
 
 class Epoch(Word):
@@ -120,11 +123,11 @@ class Change(Word):
 class MemberEpoch(Word):
     """Result of comparing the epoch of a commit or fetch with the member's.
 
-    NEGATIVE and GIVEN: there is no member to compare with.  The epoch of a released member is -2.
+    NEGATIVE and POSITIVE: there is no member to compare with.  The epoch of a released member is -2.
     """
 
     NEGATIVE = "none, below 0"
-    GIVEN = "of nobody, 0 or above"
+    POSITIVE = "of nobody, 0 or above"
     BEFORE = "older"
     EQUAL = "the current one"
     AFTER = "newer"
@@ -212,16 +215,16 @@ RELATED: tuple[Feature, ...] = (
 """Features some of whose values can't occur together; `feasible` uses no others."""
 
 _MAPPED = frozenset({Inst.OWN, Inst.OTHER})
-_OF_NOBODY = frozenset({MemberEpoch.NEGATIVE, MemberEpoch.GIVEN})
+_OF_NOBODY = frozenset({MemberEpoch.NEGATIVE, MemberEpoch.POSITIVE})
 
 
 def feasible(answers: dict[int, Hashable]) -> bool:
     """Return True if these values (by feature identity) can occur together.
 
     Impossible are: members, mapped instances or a full group where there are no members; an
-    instance mapped to the caller when the caller is no static member; a holder without a mapped
-    instance; an epoch, a subscription or an assignor to compare without a member to compare with; a
-    released member that is reconciled.
+    instance mapped to the caller when the caller is no member; a holder without a mapped instance;
+    an epoch, a subscription or an assignor to compare without a member to compare with; a released
+    member that is reconciled.
     """
 
     def get(feature: Feature) -> Hashable:
@@ -236,10 +239,7 @@ def feasible(answers: dict[int, Hashable]) -> bool:
         return False
     if inst is Inst.OWN and mid not in {Mid.MEMBER, None}:
         return False
-    if caller is not None and (
-        (caller is Caller.NOBODY) is (mid is Mid.MEMBER)
-        or (inst is Inst.OWN and caller is Caller.DYNAMIC)
-    ):
+    if caller is not None and (caller is Caller.NOBODY) is (mid is Mid.MEMBER):
         return False
     if not _is_feasible_holder(get(HOLDER), inst, caller):
         return False

@@ -250,6 +250,17 @@ def _settles_empty() -> Iterator[SetRule]:
             yield _set(settled.but(because=because), table, _20442)
 
 
+_UNREACHABLE = tuple(
+    _set(
+        rule.but(defensive="since KAFKA-20747 no instance is mapped to an id that is gone"),
+        table,
+        _20747,
+    )
+    for table, rule in CONSUMER_4_3.rules()
+    if rule.id.endswith("-INSTANCE-DANGLING")
+)
+"""The rules of instances that are mapped to an id that is gone: there are none any more."""
+
 _ROOM_BY_INSTANCE = (
     SetRule(
         _JOIN,
@@ -275,7 +286,7 @@ CONSUMER_4_4 = derive(
     CONSUMER_4_3,
     "consumer-4.4",
     "the consumer protocol of Apache Kafka 4.4.0: old instances are free, returns in full groups",
-    _merged(_bumps_for_assignor(), _settles_empty(), _ROOM_BY_INSTANCE),
+    _merged(_bumps_for_assignor(), _settles_empty(), _ROOM_BY_INSTANCE, _UNREACHABLE),
 )
 
 # The future.

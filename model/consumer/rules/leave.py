@@ -89,7 +89,7 @@ CHECKS = (
 ROWS = (
     Rule(
         "CG-LEAVE-RELEASE",
-        when(leave=Leave.RELEASE, inst=OWN, caller=Caller.STATIC),
+        when(leave=Leave.RELEASE, inst=OWN, caller=(Caller.STATIC, Caller.DYNAMIC)),
         (Do.RELEASE, Do.ANSWER_EPOCH),
         source=src.KIP_LEAVE,
         because="the member goes for a while, and keeps its place until its session ends",

@@ -30,7 +30,7 @@ from fencepost.model.table.table import Level, Rule, Table
 
 VERSION = version_feature(9)
 
-_NEGATIVE, _GIVEN = MemberEpoch.NEGATIVE, MemberEpoch.GIVEN
+_NEGATIVE, _POSITIVE = MemberEpoch.NEGATIVE, MemberEpoch.POSITIVE
 
 
 def _coordinator(prefix: str) -> tuple[Rule, ...]:
@@ -142,7 +142,7 @@ COMMIT = Table(
         *_entry("CG-COMMIT"),
         Rule(
             "CG-COMMIT-GROUP-NOT-FOUND",
-            when(kind=Kind.ABSENT, member_epoch=_GIVEN, version=VERSION.at_least(9)),
+            when(kind=Kind.ABSENT, member_epoch=_POSITIVE, version=VERSION.at_least(9)),
             answer=Error.GROUP_ID_NOT_FOUND,
             level=Level.SHOULD,
             source=src.KAFKA_COMMIT,
@@ -150,7 +150,7 @@ COMMIT = Table(
         ),
         Rule(
             "CG-COMMIT-GROUP-ABSENT-GENERATION",
-            when(kind=Kind.ABSENT, member_epoch=_GIVEN, version=VERSION.below(9)),
+            when(kind=Kind.ABSENT, member_epoch=_POSITIVE, version=VERSION.below(9)),
             answer=Error.ILLEGAL_GENERATION,
             level=Level.SHOULD,
             source=src.KAFKA_COMMIT,
@@ -177,7 +177,7 @@ TXN_COMMIT = Table(
         *_entry("CG-TXN-COMMIT"),
         Rule(
             "CG-TXN-COMMIT-GROUP-ABSENT-GENERATION",
-            when(kind=Kind.ABSENT, member_epoch=_GIVEN),
+            when(kind=Kind.ABSENT, member_epoch=_POSITIVE),
             answer=Error.ILLEGAL_GENERATION,
             level=Level.SHOULD,
             source=src.KAFKA_COMMIT,
