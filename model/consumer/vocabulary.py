@@ -123,7 +123,7 @@ class Change(Word):
 class MemberEpoch(Word):
     """Result of comparing the epoch of a commit or fetch with the member's.
 
-    NEGATIVE and POSITIVE: there is no member to compare with.  The epoch of a released member is -2.
+    NEGATIVE and POSITIVE: there is no member to compare with.  A released member has epoch -2.
     """
 
     NEGATIVE = "none, below 0"

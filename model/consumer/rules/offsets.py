@@ -111,7 +111,7 @@ def _rows(prefix: str, stale: Error) -> tuple[Rule, ...]:
             when(member_epoch=MemberEpoch.EQUAL),
             (Do.STORE_OFFSETS,),
             Error.NONE,
-            level=Level.SHOULD,
+            level=Level.MAY,
             source=src.KIP_OFFSETS,
             because="the commit has the member's epoch; -2 is that of a released one",
         ),
