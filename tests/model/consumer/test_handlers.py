@@ -49,7 +49,7 @@ def request(random: Random, group: ConsumerGroup | None) -> tuple[Message, int]:
         owned = ()
     if member is not None and random.random() < 0.1:
         epoch = member.previous_epoch
-    topics = random.choice([("t",), ("t",), ("t", "u")])
+    topics: tuple[str, ...] | None = random.choice([("t",), ("t",), ("t", "u")])
     if epoch != 0 and random.random() < 0.95:
         topics = None
     beat = ConsumerGroupHeartbeatRequest(
