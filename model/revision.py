@@ -15,7 +15,7 @@ from fencepost.model.messages.shapes import Message
 from fencepost.model.protocol import Protocol
 from fencepost.model.table.columns import Columns
 from fencepost.model.table.expr import Column, Expr, features_of
-from fencepost.model.table.table import Rule, Table, TableError, UnknownNameError
+from fencepost.model.table.table import Basis, Level, Rule, Table, TableError, UnknownNameError
 from fencepost.model.work import Effect
 
 Versions = Mapping[str, tuple[int, int]]
@@ -130,6 +130,10 @@ class Revision:
                 return rule
         known = [rule.id for _, rule in self.rules()]
         raise UnknownNameError(f"{self.name} has no rule {rule_id}", rule_id, known)
+
+    def basis_of(self, rule: Rule) -> tuple[Basis, ...]:
+        """Return the basis of a MUST; an empty tuple for a rule that is less."""
+        return self.protocol.binding.get(rule.id, ()) if rule.level is Level.MUST else ()
 
 
 def derive(

@@ -22,7 +22,6 @@ from fencepost.conformance.cli.options.common_options import (
 from fencepost.conformance.cli.options.target_options import suite_option
 from fencepost.conformance.targets.own_revision import promises_for, properties_for
 from fencepost.conformance.targets.target_registry import DEFAULT_REVISION, find_revision
-from fencepost.model.classic.rules.rule_sources import basis_of
 from fencepost.model.coordinator import CONFIG_DEFAULTS
 from fencepost.model.plans.steps import describe
 from fencepost.model.plans.times import times_for, times_in
@@ -142,7 +141,7 @@ def explain_rule(screen: Console, revision: Revision, name: str) -> bool:
     for table, rule in revision.rules():
         if rule.id == name:
             stale = has_stale_reason(rule, base_of(revision))
-            _explain_rule(screen, table, rule, _base_of(revision, rule), stale=stale)
+            _explain_rule(screen, revision, table, rule, stale=stale)
             return True
     return False
 
@@ -159,12 +158,11 @@ def _base_of(revision: Revision, rule: Rule) -> str:
     return "" if there is rule else base.name
 
 
-def _explain_rule(screen: Console, table: Table, rule: Rule, base: str, *, stale: bool) -> None:
-    """Print a rule.
-
-    `base`: of which shipped revision its id is known, "" if it is that rule; `stale`: whether it
-    still gives the reason of the base's.
-    """
+def _explain_rule(
+    screen: Console, revision: Revision, table: Table, rule: Rule, *, stale: bool
+) -> None:
+    """Print a rule.  `stale`: it still gives the reason of the base's rule."""
+    base = _base_of(revision, rule)
     lines = [
         (rule.id, f"{rule.level.value}, table {table.name}"),
         ("when", table.condition(rule)),
@@ -173,7 +171,7 @@ def _explain_rule(screen: Console, table: Table, rule: Rule, base: str, *, stale
         ("because", rule.because),
         *((("", _STALE),) if stale else ()),
         ("source", rule.source),
-        *(("must", str(basis)) for basis in basis_of(rule)),
+        *(("must", str(basis)) for basis in revision.basis_of(rule)),
     ]
     if rule.defensive:
         lines.append(("unreachable", rule.defensive))

@@ -8,6 +8,7 @@ from fencepost.model.classic.classic_work import ClassicWork
 from fencepost.model.classic.effect_needs import STEPS
 from fencepost.model.classic.group import Group
 from fencepost.model.classic.perform import effects_with
+from fencepost.model.classic.rules.rule_sources import BINDING
 from fencepost.model.protocol import Protocol
 
 CLASSIC: Protocol[Group, ClassicWork] = Protocol(
@@ -36,4 +37,5 @@ CLASSIC: Protocol[Group, ClassicWork] = Protocol(
     is_unused=handlers.is_unused,
     retentions=handlers.retentions,
     writes=handlers.WRITES,
+    binding=BINDING,
 )

@@ -307,11 +307,14 @@ def commit_point(
     """Make the point of a commit; `missing`: none of its topics exists."""
     member = None if group is None else group.member(commit.member_id)
     epochs = member_epoch(member, commit.generation_id)
-    who = kind(group), mid(group, commit.member_id)
-    if isinstance(commit, OffsetCommitRequest):
-        return (version, missing, here, *who, epochs)
-    where = inst(group, commit.group_instance_id, commit.member_id)
-    return (missing, here, *who, where, epochs)
+    who = (
+        kind(group),
+        mid(group, commit.member_id),
+        inst(group, commit.group_instance_id, commit.member_id),
+        caller(group, commit.member_id),
+    )
+    point = (missing, here, *who, epochs)
+    return (version, *point) if isinstance(commit, OffsetCommitRequest) else point
 
 
 def since(member: Member | None, partition: TopicPartition, value: int) -> Since:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum, unique
-from typing import Any
+from typing import Any, NamedTuple
 
 from fencepost.model.messages.errors import Error
 from fencepost.model.table.expr import Closure, Expr, Feature, Point, compile_closure, text, word
@@ -30,6 +30,31 @@ class Level(Enum):
 
 
 LEVELS = (Level.MUST, Level.SHOULD, Level.MAY)
+
+
+class Sentence(NamedTuple):
+    """A sentence of a KIP: its section, and its content in our own words."""
+
+    section: str
+    says: str
+
+    def __str__(self) -> str:
+        """In words."""
+        return f"{self.section}: {self.says}"
+
+
+class Safety(NamedTuple):
+    """The id of a property that a coordinator breaks where it breaks the rule."""
+
+    property_id: str
+
+    def __str__(self) -> str:
+        """In words."""
+        return f"property {self.property_id}"
+
+
+Basis = Sentence | Safety
+"""The basis of a MUST."""
 
 
 @unique

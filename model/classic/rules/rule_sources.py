@@ -9,9 +9,8 @@ fail a test.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
-from fencepost.model.table.table import Level, Rule
+from fencepost.model.table.table import Basis, Safety, Sentence
 
 KIP_BACKGROUND = 'KIP-345 "Background of Consumer Rebalance"'
 KIP_JOIN = 'KIP-345 "Join Group Logic Change"'
@@ -55,29 +54,6 @@ KAFKA_8487 = "KAFKA-8487"
 
 NEVER_DEAD = "no request of these APIs leaves a group Dead; it is gone at once"
 
-
-class Sentence(NamedTuple):
-    """A sentence of KIP-345: its section, and its content in our own words."""
-
-    section: str
-    says: str
-
-    def __str__(self) -> str:
-        """In words."""
-        return f"{self.section}: {self.says}"
-
-
-class Safety(NamedTuple):
-    """The id of a property that a coordinator breaks where it breaks the rule."""
-
-    property_id: str
-
-    def __str__(self) -> str:
-        """In words."""
-        return f"property {self.property_id}"
-
-
-Basis = Sentence | Safety
 
 _FENCED = Sentence(KIP_JOIN, "a member id that isn't the one stored for its instance is fenced")
 _SWEPT = Sentence(KIP_JOIN, "join, sync, heartbeat and commit of a replaced process are fenced")
@@ -196,8 +172,3 @@ BINDING: Mapping[str, tuple[Basis, ...]] = {
     "SYNC-PHASE-STATIC": (_SESSION,),
 }
 """Id of a rule of `kafka-4`, of a release or of `kip-345` → the basis of its MUST."""
-
-
-def basis_of(rule: Rule) -> tuple[Basis, ...]:
-    """Return the basis of a MUST; an empty tuple for a rule that is less."""
-    return BINDING.get(rule.id, ()) if rule.level is Level.MUST else ()

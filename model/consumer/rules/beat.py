@@ -80,7 +80,6 @@ ROWS = (
             "CG-BEAT-ALIVE",
             when(epoch=Epoch.CURRENT),
             _ALIVE,
-            level=Level.SHOULD,
             source=src.KIP_HEARTBEAT,
             because="the member is alive, and advances towards its target",
         )

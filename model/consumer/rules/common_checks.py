@@ -129,7 +129,6 @@ def sender(prefix: str) -> tuple[Rule, ...]:
             f"{prefix}-UNKNOWN-MEMBER",
             when(mid=UNKNOWN),
             answer=Error.UNKNOWN_MEMBER_ID,
-            level=Level.SHOULD,
             source=src.KIP_HEARTBEAT,
             because="no member has this id",
         ),

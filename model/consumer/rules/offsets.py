@@ -5,15 +5,27 @@ Neither looks at the instance: a wrong one commits.  Nor does either restart a t
 
 from __future__ import annotations
 
-from fencepost.model.consumer.cells import EMPTY, MEMBER, NONE, UNKNOWN, when
+from fencepost.model.consumer.cells import (
+    DANGLING,
+    EMPTY,
+    MEMBER,
+    NONE,
+    OTHER,
+    OWN,
+    UNKNOWN,
+    UNMAPPED,
+    when,
+)
 from fencepost.model.consumer.effects import Do
 from fencepost.model.consumer.rules import rule_sources as src
 from fencepost.model.consumer.vocabulary import (
+    CALLER,
     INST,
     KIND,
     MEMBER_EPOCH,
     MID,
     SINCE,
+    Caller,
     Kind,
     MemberEpoch,
     Since,
@@ -31,6 +43,7 @@ from fencepost.model.table.table import Level, Rule, Table
 VERSION = version_feature(9)
 
 _NEGATIVE, _POSITIVE = MemberEpoch.NEGATIVE, MemberEpoch.POSITIVE
+_PRESENT = (Caller.DYNAMIC, Caller.STATIC)
 
 
 def _coordinator(prefix: str) -> tuple[Rule, ...]:
@@ -108,12 +121,30 @@ def _rows(prefix: str, stale: Error) -> tuple[Rule, ...]:
     return (
         Rule(
             f"{prefix}-MEMBER",
-            when(member_epoch=MemberEpoch.EQUAL),
+            when(member_epoch=MemberEpoch.EQUAL, caller=_PRESENT, inst=(NONE, OWN)),
+            (Do.STORE_OFFSETS,),
+            Error.NONE,
+            level=Level.SHOULD,
+            source=src.KIP_OFFSETS,
+            because="the commit has the member's epoch",
+        ),
+        Rule(
+            f"{prefix}-INSTANCE-IGNORED",
+            when(member_epoch=MemberEpoch.EQUAL, caller=_PRESENT, inst=(UNMAPPED, OTHER, DANGLING)),
             (Do.STORE_OFFSETS,),
             Error.NONE,
             level=Level.MAY,
-            source=src.KIP_OFFSETS,
-            because="the commit has the member's epoch; -2 is that of a released one",
+            source=src.KAFKA_COMMIT,
+            because="the commit has the member's epoch, and nobody looks at its instance",
+        ),
+        Rule(
+            f"{prefix}-RELEASED",
+            when(member_epoch=MemberEpoch.EQUAL, caller=Caller.RELEASED),
+            (Do.STORE_OFFSETS,),
+            Error.NONE,
+            level=Level.MAY,
+            source=src.KAFKA_COMMIT,
+            because="-2 is the epoch of a released member, so a commit with it passes",
         ),
         Rule(
             f"{prefix}-EPOCH-NEWER",
@@ -137,7 +168,7 @@ def _rows(prefix: str, stale: Error) -> tuple[Rule, ...]:
 
 COMMIT = Table(
     "OffsetCommit",
-    (VERSION, TOPICS, COORDINATOR, KIND, MID, MEMBER_EPOCH),
+    (VERSION, TOPICS, COORDINATOR, KIND, MID, INST, CALLER, MEMBER_EPOCH),
     (
         *_entry("CG-COMMIT"),
         Rule(
@@ -172,7 +203,7 @@ COMMIT = Table(
 
 TXN_COMMIT = Table(
     "TxnOffsetCommit",
-    (TOPICS, COORDINATOR, KIND, MID, INST, MEMBER_EPOCH),
+    (TOPICS, COORDINATOR, KIND, MID, INST, CALLER, MEMBER_EPOCH),
     (
         *_entry("CG-TXN-COMMIT"),
         Rule(

@@ -1,9 +1,15 @@
-"""Name the sources of the consumer protocol's rules: KIPs, tickets, and measured brokers.
+"""Name the sources of the consumer protocol's rules, and the basis of each MUST.
 
-The KIP and Kafka disagree on some rules, and on some Kafka changes its mind: these are MAY.
+A source is a KIP, a ticket, or a measured broker.  The basis of a MUST is a sentence of KIP-848 or
+KIP-345 in our own words.  Where the KIP and Kafka disagree, or Kafka changes its mind, a rule is
+MAY.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+
+from fencepost.model.table.table import Basis, Sentence
 
 _ALL = "seen on 4.0.1 to 4.4.0"
 KIP_JOIN = f"KIP-848 (joining with epoch 0); {_ALL}"
@@ -29,3 +35,59 @@ KIP_1043 = f"KIP-1043 (administration of groups); {_ALL}"
 KAFKA_FAILOVER = f"Kafka: loading of groups by a new coordinator; {_ALL}"
 KAFKA_20641 = f"KAFKA-20641; {_ALL}"
 KAFKA_CLEANUP = "Kafka: cleaning of groups (offsets.retention.check.interval.ms)"
+
+_STATIC, _HEARTBEAT, _LEAVE = (
+    f"KIP-848 ({about})"
+    for about in ("static members", "heartbeats and epochs", "leaving with -1 or -2")
+)
+_UNRELEASED = Sentence(
+    _STATIC, "a newcomer with the instance of a member that is still there is refused"
+)
+_REPLACED = Sentence(
+    _STATIC, "a member that returns with its instance replaces the old one and gets its assignment"
+)
+_STRANGER = Sentence(_HEARTBEAT, "a request of a member id that is unknown is refused")
+_ONE_OWNER = Sentence(
+    _HEARTBEAT, "a partition goes to a member only after its owner has given it up"
+)
+_RELEASED = Sentence(
+    _LEAVE, "-2 means that the member returns within the session timeout, so it keeps its place"
+)
+_GONE = Sentence(_LEAVE, "-1 removes the member")
+_SESSION = Sentence(_STATIC, "who doesn't return within the session timeout is removed")
+_SILENT = Sentence(
+    'KIP-345 "Rolling Bounce"', "a member that is silent is removed by its session timeout"
+)
+_SWEPT = Sentence(
+    'KIP-345 "Join Group Logic Change"',
+    "join, sync, heartbeat and commit of a replaced process are fenced",
+)
+_BY_BOTH = Sentence(
+    'KIP-345 "Leave Group Logic Change"',
+    "a member id in the row must match, or no member is removed",
+)
+_BY_INSTANCE = Sentence(
+    'KIP-345 "Leave Group Logic Change"', "without a member id only the instance id is used"
+)
+
+BINDING: Mapping[str, tuple[Basis, ...]] = {
+    "CG-JOIN-UNRELEASED": (_UNRELEASED,),
+    "CG-JOIN-RETURN": (_REPLACED,),
+    "CG-JOIN-RETURN-CHANGED": (_REPLACED,),
+    "CG-BEAT-ALIVE": (_ONE_OWNER,),
+    "CG-BEAT-ALIVE-CHANGED": (_ONE_OWNER,),
+    "CG-BEAT-INSTANCE-FENCED": (_SWEPT,),
+    "CG-BEAT-UNKNOWN-MEMBER": (_STRANGER,),
+    "CG-LEAVE-RELEASE-BARE": (_RELEASED,),
+    "CG-LEAVE-INSTANCE-FENCED": (_BY_BOTH,),
+    "CG-LEAVE-UNKNOWN-MEMBER": (_STRANGER,),
+    "CG-LEAVE-RELEASE": (_RELEASED,),
+    "CG-LEAVE-FOR-GOOD": (_GONE,),
+    "CG-REMOVE-BY-INSTANCE": (_BY_INSTANCE,),
+    "CG-REMOVE-INSTANCE-FENCED": (_BY_BOTH,),
+    "CG-COMMIT-UNKNOWN-MEMBER": (_SWEPT, _STRANGER),
+    "CG-TXN-COMMIT-UNKNOWN-MEMBER": (_SWEPT, _STRANGER),
+    "CG-SESSION-EXPIRED": (_SILENT,),
+    "CG-SESSION-EXPIRED-RELEASED": (_SESSION,),
+}
+"""Id of a rule of a shipped revision → the basis of its MUST."""

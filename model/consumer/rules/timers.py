@@ -19,7 +19,6 @@ SESSION = Table(
             "CG-SESSION-EXPIRED",
             when(subject=Subject.LIVE),
             GONE,
-            level=Level.SHOULD,
             source=src.KIP_TIMERS,
             because="a member that is silent for the group's session timeout is removed",
         ),
@@ -27,7 +26,6 @@ SESSION = Table(
             "CG-SESSION-EXPIRED-RELEASED",
             when(subject=Subject.RELEASED),
             GONE,
-            level=Level.SHOULD,
             source=src.KIP_TIMERS,
             because=(
                 "nobody returned within the session, which began with the last heartbeat before "

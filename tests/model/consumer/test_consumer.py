@@ -19,7 +19,7 @@ from fencepost.model.revisions import revisions
 from fencepost.model.revisions.consumer_releases import CONSUMER_4_3, CONSUMER_REVISIONS
 from fencepost.model.revisions.revision_soundness import base_of, has_stale_reason, revision_faults
 from fencepost.model.table.step_soundness import misplaced_steps, step_faults
-from fencepost.model.table.table import Level, Table
+from fencepost.model.table.table import Level, Sentence, Table
 from fencepost.model.table.table_soundness import decided, table_faults
 
 BASE = CONSUMER_4_3
@@ -136,3 +136,50 @@ def test_values_of_related_features_are_all_possible() -> None:
                 feasible({id(feature): value, **dict(zip(map(id, others), rest, strict=True))})
                 for rest in product(*(f.domain for f in others))
             )
+
+
+def unfounded(revision: Revision) -> set[str]:
+    """The rules that are MUST for no reason that is given."""
+    musts = (rule for _, rule in revision.rules() if rule.level is Level.MUST)
+    return {rule.id for rule in musts if not revision.basis_of(rule)}
+
+
+def test_a_must_has_its_sentence_and_only_a_must_has_one() -> None:
+    assert {rule_id for revision in CONSUMER_REVISIONS for rule_id in unfounded(revision)} == set()
+    must = {
+        rule.id
+        for revision in CONSUMER_REVISIONS
+        for _, rule in revision.rules()
+        if revision.basis_of(rule)
+    }
+    assert must == set(CONSUMER.binding)
+    for basis in (one for row in CONSUMER.binding.values() for one in row):
+        assert isinstance(basis, Sentence)
+        assert basis.section.startswith(("KIP-848 (", 'KIP-345 "'))
+        assert not basis.says.endswith(".")
+
+
+def test_a_must_without_a_reason_is_caught() -> None:
+    rule = BASE.rule("CG-LEAVE-RELEASE-AGAIN").but(level=Level.MUST)
+    ours = derive(BASE, "ours", "ours", (SetRule("ConsumerGroupHeartbeat leave", rule, "tried"),))
+    assert unfounded(ours) == {rule.id}
+
+
+MAY = {
+    "J5": ("CG-JOIN-AGAIN-UNRELEASED",),
+    "J7, J8": ("CG-JOIN-REJOIN", "CG-JOIN-RESUME"),
+    "J9 to J11, J17": (
+        "CG-JOIN-BECOME-STATIC",
+        "CG-JOIN-CHANGE-INSTANCE",
+        "CG-JOIN-COPY",
+        "CG-JOIN-TARGET-LOST",
+    ),
+    "O1": ("CG-COMMIT-INSTANCE-IGNORED", "CG-TXN-COMMIT-INSTANCE-IGNORED"),
+    "O5": ("CG-COMMIT-RELEASED", "CG-TXN-COMMIT-RELEASED"),
+}
+
+
+def test_what_kafka_changes_its_mind_about_is_may_and_a_live_members_commit_is_more() -> None:
+    for rule_id in (rule_id for ids in MAY.values() for rule_id in ids):
+        assert BASE.rule(rule_id).level is Level.MAY
+    assert BASE.rule("CG-COMMIT-MEMBER").level is Level.SHOULD

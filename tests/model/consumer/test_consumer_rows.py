@@ -200,6 +200,7 @@ STALE = "STALE_MEMBER_EPOCH"
 _HELD = {"consumer-4.0": STALE, "consumer-4.2": STALE, "": NONE}
 OFFSETS = (
     Row("O1", TWO + "commit m1 A", NONE),
+    Row("O1-no-instance", TWO + "commit m1", NONE),
     Row("O1-wrong-instance", TWO + "commit m1 B", NONE),
     Row("O1-unmapped-instance", TWO + "commit m1 C", NONE),
     Row("O2", TWO + "commit m1 epoch=newer", STALE),

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import pytest
 
 from fencepost.model.classic.rules import rule_sources
-from fencepost.model.classic.rules.rule_sources import BINDING, Safety, Sentence, basis_of
+from fencepost.model.classic.rules.rule_sources import BINDING
 from fencepost.model.revision import Revision, SetRule, derive
 from fencepost.model.revisions import revisions
 from fencepost.model.revisions.base import KAFKA_4
-from fencepost.model.table.table import Level, Rule
+from fencepost.model.table.table import Level, Rule, Safety, Sentence
 from fencepost.properties.claims.property_registry import PROPERTIES, expected_in
 
 REVISIONS = [revisions.find(name) for name in revisions.NAMES]
@@ -32,7 +32,7 @@ def unfounded(revision: Revision) -> list[str]:
         rule.id
         for _, rule in revision.rules()
         if rule.level is Level.MUST
-        and not basis_of(rule)
+        and not revision.basis_of(rule)
         and not any(text.startswith(SEEDS) for text in texts_of(revision, rule))
     ]
 
@@ -67,7 +67,7 @@ def test_sentences_are_of_the_kip_and_properties_exist() -> None:
 
 def test_a_rule_is_no_must_by_a_property_that_it_breaks_itself() -> None:
     for _, rule in KAFKA_4.rules():
-        for basis in basis_of(rule):
+        for basis in KAFKA_4.basis_of(rule):
             if isinstance(basis, Safety):
                 known = expected_in(PROPERTIES[basis.property_id], KAFKA_4)
                 assert known is None or rule.id not in (known[1] or {rule.id}), rule.id
