@@ -16,7 +16,7 @@ from fencepost.model.messages.shapes import Message
 from fencepost.model.table.columns import Columns
 from fencepost.model.table.shared_features import Availability
 from fencepost.model.table.step_soundness import Steps
-from fencepost.model.table.table import Basis, Rule
+from fencepost.model.table.table import Rule
 from fencepost.model.work import Effect, G, Incoming, Outcome, Span, Timer, W
 
 if TYPE_CHECKING:
@@ -52,8 +52,7 @@ class Protocol(Generic[G, W]):
 
     `is_unused`: returns True if the coordinator may clean a group up.  `retentions`: returns the
     ends of the retentions of what a group stores.  `writes`: step → the write that precedes it.
-    `settings`: Kafka's settings that only this protocol knows, and their defaults.  `binding`: the
-    id of a rule → the basis of its MUST.
+    `settings`: Kafka's settings that only this protocol knows, and their defaults.
     """
 
     name: str
@@ -73,4 +72,3 @@ class Protocol(Generic[G, W]):
     retentions: Callable[[G], tuple[Timer, ...]] = lambda _: ()
     writes: Mapping[Enum, Write[W]] = field(default_factory=dict)
     settings: Config = field(default_factory=dict)
-    binding: Mapping[str, tuple[Basis, ...]] = field(default_factory=dict)

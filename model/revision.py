@@ -83,8 +83,9 @@ class Revision:
     """A named set of tables.
 
     `protocol`: whose tables these are.  `apis`: name → (lowest, highest version).  `ancestors`: the
-    names of the revisions that it is made from, the nearest first.  `empty_instance_is_none`: an
-    instance id of "" means none, as early drafts have it.
+    names of the revisions that it is made from, the nearest first.  `binding`: the id of a rule →
+    the basis of its MUST.  `empty_instance_is_none`: an instance id of "" means none, as early
+    drafts have it.
 
     `target_size`: the number of members that a group is meant to have, 1 or more; only experiments
     use it, and None means that every change is one to rebalance for.
@@ -104,6 +105,7 @@ class Revision:
     apis: Versions
     ancestors: tuple[str, ...] = ()
     differences: tuple[Difference, ...] = ()
+    binding: Mapping[str, tuple[Basis, ...]] = field(default_factory=dict)
     empty_instance_is_none: bool = False
     target_size: int | None = None
     twists: Mapping[Enum, Twist] = field(default_factory=dict)
@@ -133,7 +135,7 @@ class Revision:
 
     def basis_of(self, rule: Rule) -> tuple[Basis, ...]:
         """Return the basis of a MUST; an empty tuple for a rule that is less."""
-        return self.protocol.binding.get(rule.id, ()) if rule.level is Level.MUST else ()
+        return self.binding.get(rule.id, ()) if rule.level is Level.MUST else ()
 
 
 def derive(

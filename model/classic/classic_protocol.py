@@ -8,7 +8,6 @@ from fencepost.model.classic.classic_work import ClassicWork
 from fencepost.model.classic.effect_needs import STEPS
 from fencepost.model.classic.group import Group
 from fencepost.model.classic.perform import effects_with
-from fencepost.model.classic.rules.rule_sources import BINDING
 from fencepost.model.protocol import Protocol
 
 CLASSIC: Protocol[Group, ClassicWork] = Protocol(
@@ -37,5 +36,4 @@ CLASSIC: Protocol[Group, ClassicWork] = Protocol(
     is_unused=handlers.is_unused,
     retentions=handlers.retentions,
     writes=handlers.WRITES,
-    binding=BINDING,
 )

@@ -8,7 +8,6 @@ from fencepost.model.consumer.consumer_work import ConsumerWork
 from fencepost.model.consumer.effect_needs import STEPS
 from fencepost.model.consumer.group import ConsumerGroup
 from fencepost.model.consumer.perform import effects_with
-from fencepost.model.consumer.rules.rule_sources import BINDING
 from fencepost.model.consumer.settings import SETTINGS
 from fencepost.model.protocol import Protocol
 
@@ -34,5 +33,4 @@ CONSUMER: Protocol[ConsumerGroup, ConsumerWork] = Protocol(
     operations={},
     is_unused=handlers.is_unused,
     settings=SETTINGS,
-    binding=BINDING,
 )

@@ -12,6 +12,7 @@ from fencepost.model.classic.rules import (
     sync,
     timers,
 )
+from fencepost.model.classic.rules.rule_sources import BINDING
 from fencepost.model.revision import Revision
 
 _TABLES = {
@@ -53,6 +54,7 @@ KAFKA_4 = Revision(
     versions(
         (0, 9), (0, 5), (0, 4), (0, 5), (2, 9), (1, 9), (0, 6), (0, 5), (0, 2), (0, 5), (0, 0)
     ),
+    binding=BINDING,
 )
 
 RULES = {rule.id: rule for _, rule in KAFKA_4.rules()}

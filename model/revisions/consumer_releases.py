@@ -26,6 +26,7 @@ from fencepost.model.consumer.cells import (
 from fencepost.model.consumer.consumer_protocol import CONSUMER
 from fencepost.model.consumer.effects import Do
 from fencepost.model.consumer.rules import beat, describe, join, leave, offsets, timers
+from fencepost.model.consumer.rules.rule_sources import BINDING
 from fencepost.model.consumer.vocabulary import FIRST_EPOCH
 from fencepost.model.messages.errors import Error
 from fencepost.model.revision import Difference, DropRule, Revision, SetRule, derive
@@ -61,6 +62,7 @@ CONSUMER_4_3 = Revision(
     CONSUMER,
     {table.name: table for table in _TABLES},
     dict(zip(CONSUMER.apis, _VERSIONS, strict=True)),
+    binding=BINDING,
 )
 
 _JOIN = join.TABLE.name

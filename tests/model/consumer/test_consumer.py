@@ -152,8 +152,8 @@ def test_a_must_has_its_sentence_and_only_a_must_has_one() -> None:
         for _, rule in revision.rules()
         if revision.basis_of(rule)
     }
-    assert must == set(CONSUMER.binding)
-    for basis in (one for row in CONSUMER.binding.values() for one in row):
+    assert must == set(BASE.binding)
+    for basis in (one for row in BASE.binding.values() for one in row):
         assert isinstance(basis, Sentence)
         assert basis.section.startswith(("KIP-848 (", 'KIP-345 "'))
         assert not basis.says.endswith(".")
