@@ -39,8 +39,42 @@ states it.
 """
 
 
+TOPICS = "topics"
+"""The feature that a reset takes the topics that there are."""
+MIGRATION_POLICY = "group.consumer.migration.policy"
+NAMED_VALUES: Mapping[str, tuple[str, ...]] = {
+    MIGRATION_POLICY: ("disabled", "upgrade", "downgrade", "bidirectional"),
+}
+"""Settings whose values have names outside; a `Config` has the number of the name."""
 MOVES = "move-coordinator"
 """The feature, and the command, that a coordinator moves to another broker that runs."""
+
+
+class Topic(msgspec.Struct, frozen=True):
+    """A topic: its id, as Kafka prints it, and the number of its partitions."""
+
+    id: str
+    partitions: int
+
+
+Topics = Mapping[str, Topic]
+"""The topics that there are, by name."""
+
+
+def named(config: Config) -> dict[str, int | str | None]:
+    """Return a config with the names of values, as bodies and files have it."""
+    return {
+        key: NAMED_VALUES[key][value] if key in NAMED_VALUES and value is not None else value
+        for key, value in config.items()
+    }
+
+
+def numbered(config: Mapping[str, int | str | None]) -> dict[str, int | None]:
+    """Return a config with numbers in place of names.  Raises ValueError for an unknown name."""
+    return {
+        key: NAMED_VALUES[key].index(value) if isinstance(value, str) else value
+        for key, value in config.items()
+    }
 
 
 class UnsupportedError(Exception):
@@ -141,10 +175,14 @@ def codes_in(body: Body) -> Iterator[int]:
 
 @dataclass(frozen=True, slots=True)
 class Reset:
-    """The configuration in force after a reset, and the ids of the requests that it dropped."""
+    """The configuration in force after a reset, and the ids of the requests that it dropped.
+
+    `topics`: those that there are, where a reset named them.
+    """
 
     config: Config
     dropped: tuple[str, ...] = ()
+    topics: Topics = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,8 +209,11 @@ class Coordinator(Protocol):
         """Return the coordinator's description of itself."""
         ...
 
-    def reset(self, config: Config) -> Reset:
-        """Forget all groups and take these settings; those left out have their defaults."""
+    def reset(self, config: Config, topics: Topics | None = None) -> Reset:
+        """Forget all groups and take these settings; those left out have their defaults.
+
+        `topics`: those that there are from now on (feature `topics`); None: the coordinator's own.
+        """
         ...
 
     def send(self, request: Send) -> Sequence[Answer]:
@@ -214,8 +255,11 @@ class AsyncCoordinator(Protocol):
         """Return the coordinator's description of itself."""
         ...
 
-    async def reset(self, config: Config) -> Reset:
-        """Forget all groups and take these settings; return those in force."""
+    async def reset(self, config: Config, topics: Topics | None = None) -> Reset:
+        """Forget all groups and take these settings; return those in force.
+
+        `topics`: those that there are from now on (feature `topics`); None: the coordinator's own.
+        """
         ...
 
     async def send(self, request: Send) -> Sequence[Answer]:

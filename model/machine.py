@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from fencepost.model.coordinator import CONFIG_DEFAULTS, Config
+from fencepost.model.coordinator import CONFIG_DEFAULTS, Config, Topics
 from fencepost.model.protocol import Write
 from fencepost.model.revision import Revision
 from fencepost.model.table.expr import Column, Point
@@ -24,6 +24,10 @@ from fencepost.model.work import CLEANUP, Effect, Incoming, Outcome, Span, Timer
 
 if TYPE_CHECKING:
     from fencepost.model.history.events import Disturbance
+
+
+Assign = Callable[[Any, Callable[[str], int]], Any]
+"""(group, name of a topic → its partitions) → the target of the group."""
 
 
 def missing_topic(name: str) -> bool:
@@ -37,7 +41,9 @@ class Machine:
     `config`: Kafka's names → values, times in ms; settings left out have Kafka's defaults.
     `missing`: returns True for the name of a topic that doesn't exist.  `in_two_steps`: a write
     precedes the steps of the protocol's `writes`; these and later steps are done when its timer
-    expires.  Until then the group may change.
+    expires.  Until then the group may change.  `topics`: those that there are, all others are
+    missing; None: `missing` decides.  `assign`: makes the target where the coordinator assigns;
+    None: each legal target is an outcome.
     """
 
     def __init__(
@@ -47,11 +53,15 @@ class Machine:
         missing: Callable[[str], bool] = missing_topic,
         *,
         in_two_steps: bool = False,
+        topics: Topics | None = None,
+        assign: Assign | None = None,
     ) -> None:
         protocol = revision.protocol
         self.revision = revision
         self.protocol = protocol
-        self.missing = missing
+        self.topics = topics
+        self.missing = missing if topics is None else lambda name: name not in topics
+        self.assign = assign
         self.config: dict[str, int | None] = {
             **CONFIG_DEFAULTS,
             **protocol.settings,

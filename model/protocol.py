@@ -52,7 +52,8 @@ class Protocol(Generic[G, W]):
 
     `is_unused`: returns True if the coordinator may clean a group up.  `retentions`: returns the
     ends of the retentions of what a group stores.  `writes`: step → the write that precedes it.
-    `settings`: Kafka's settings that only this protocol knows, and their defaults.
+    `settings`: Kafka's settings that only this protocol knows, and their defaults.  `takes_topics`:
+    True if its groups hold partitions, so that a coordinator may be given the topics.
     """
 
     name: str
@@ -72,3 +73,4 @@ class Protocol(Generic[G, W]):
     retentions: Callable[[G], tuple[Timer, ...]] = lambda _: ()
     writes: Mapping[Enum, Write[W]] = field(default_factory=dict)
     settings: Config = field(default_factory=dict)
+    takes_topics: bool = False

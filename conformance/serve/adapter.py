@@ -27,16 +27,21 @@ from fencepost.conformance.targets.stdio.protocol_schemas import (
     encode_line,
     shortened,
 )
+from fencepost.model.consumer.settings import SETTINGS
 from fencepost.model.coordinator import (
     CONFIG_DEFAULTS,
     MOVES,
+    TOPICS,
     Answer,
     Coordinator,
     CoordinatorFailure,
     Dropped,
     Hello,
     Send,
+    Topic,
     UnsupportedError,
+    named,
+    numbered,
 )
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.messages import Api
@@ -127,7 +132,7 @@ class _Session:
             case "hello":
                 return self._greet(command["protocol"])
             case "reset":
-                return self._reset(command["config"])
+                return self._reset(command["config"], command.get(TOPICS))
             case "send":
                 return self._send(command)
             case "advance":
@@ -171,14 +176,26 @@ class _Session:
             "features": sorted(hello.features),
         }
 
-    def _reset(self, config: Json) -> Json:
-        for key in config:
-            if key not in CONFIG_DEFAULTS:
+    def _reset(self, command: Json, topics: Json | None) -> Json:
+        for key in command:
+            if key not in CONFIG_DEFAULTS and key not in SETTINGS:
                 raise UnsupportedError(key)
-        reset = self._coordinator.reset(config)
+        config = numbered(command)
+        if topics is None:
+            reset = self._coordinator.reset(config)
+        else:
+            self._require(TOPICS)
+            read = msgspec.convert(topics, dict[str, Topic])
+            reset = self._coordinator.reset(config, read)
         self._used.clear()
         self._open.clear()
-        return {"ok": True, "config": dict(reset.config), "dropped": list(reset.dropped)}
+        repeated = {} if topics is None else {TOPICS: msgspec.to_builtins(reset.topics)}
+        return {
+            "ok": True,
+            "config": named(reset.config),
+            **repeated,
+            "dropped": list(reset.dropped),
+        }
 
     def _send(self, command: Json) -> Json:
         request = Send(

@@ -25,7 +25,7 @@ from typing import Any
 from kafka.protocol.broker_version_data import BROKER_API_VERSIONS
 
 from fencepost.conformance.serve.group_coordinator import GroupCoordinator
-from fencepost.conformance.serve.topic_log import NO_ID, Fetches, PartitionLog, Topic, Topics
+from fencepost.conformance.serve.topic_log import Fetches, PartitionLog, Topic, Topics
 from fencepost.conformance.serve.transaction_coordinator import TransactionCoordinator
 from fencepost.conformance.targets.target import NO_LIMIT
 from fencepost.conformance.targets.tcp.security import Address
@@ -34,6 +34,7 @@ from fencepost.conformance.wire.record_batches import LEADER_EPOCH, RecordsError
 from fencepost.conformance.wire.refusal import Code
 from fencepost.model.bad_input import BadInputError
 from fencepost.model.coordinator import Config
+from fencepost.model.messages.shapes import NO_UUID
 
 Json = dict[str, Any]
 
@@ -355,7 +356,7 @@ class BrokerApis:
                 topic = self.topics.make(name, PARTITIONS)
             code = code or Code.UNKNOWN_TOPIC_OR_PARTITION
         if topic is None:
-            topic_id = row.get("topicId", NO_ID)
+            topic_id = row.get("topicId", NO_UUID)
             return {"errorCode": code, "name": name, "topicId": topic_id, "partitions": []}
         return _described(topic, self._partitions(topic))
 
@@ -423,11 +424,11 @@ class BrokerApis:
         done = {"name": name, "errorCode": code, "errorMessage": None, "configs": []}
         if code is not Code.NONE:
             return done
-        topic_id = NO_ID if only_validate else self.topics.make(name, count).id
+        topic_id = NO_UUID if only_validate else self.topics.make(name, count).id
         return {**done, "topicId": topic_id, "numPartitions": count, "replicationFactor": 1}
 
     def _delete(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        name, topic_id = row["name"], row.get("topicId", NO_ID)
+        name, topic_id = row["name"], row.get("topicId", NO_UUID)
         code = Code.UNKNOWN_TOPIC_OR_PARTITION
         if name is None:
             topic = self.topics.by_id(topic_id)

@@ -17,11 +17,10 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from fencepost.conformance.targets.model_coordinator import RunningModel
+from fencepost.conformance.targets.model_coordinator import RunningModel, coordinating_machine
 from fencepost.conformance.wire.refusal import Code, refused_message
 from fencepost.model.classic.group import Offset
 from fencepost.model.coordinator import Answer, Config, Send
-from fencepost.model.machine import Machine
 from fencepost.model.messages.messages import TxnOffsetCommitRequest, groups_of
 from fencepost.model.messages.shapes import Message
 from fencepost.model.revision import Revision
@@ -50,7 +49,9 @@ class GroupCoordinator:
     ) -> None:
         self._random = random.Random(seed)  # noqa: S311  (choices, no secrets)
         self.running = RunningModel(
-            Machine(revision, settings, missing), choose=self.choose, new_id=self._new_id
+            coordinating_machine(revision, settings, missing),
+            choose=self.choose,
+            new_id=self._new_id,
         )
         self._nodes = tuple(nodes)
         self._fail = fail

@@ -24,14 +24,13 @@ from typing import Any, NamedTuple
 
 from fencepost.conformance.wire.record_batches import Batch, RecordsError, batches_in
 from fencepost.conformance.wire.refusal import Code
+from fencepost.model.messages.shapes import NO_UUID, uuid_text
 
 RETENTION_BYTES = 64 << 20
 """Default memory of all logs of a broker together."""
 
 BATCH_BYTES = 300
 """Memory of a batch beside its data."""
-
-NO_ID = str(uuid.UUID(int=0))
 
 _LATEST, _EARLIEST, _YOUNGEST, _EARLIEST_LOCAL = -1, -2, -3, -4
 _KNOWN_BATCHES = 5
@@ -166,7 +165,7 @@ class Topics(Mapping[str, Topic]):
     def make(self, name: str, partitions: int) -> Topic:
         """Make a topic; its id is the same in each run."""
         self._made += 1
-        topic_id = str(uuid.uuid5(_NAMESPACE, f"{self._made} {name}"))
+        topic_id = uuid_text(uuid.uuid5(_NAMESPACE, f"{self._made} {name}").bytes)
         logs = [PartitionLog(self._share) for _ in range(partitions)]
         topic = Topic(name, topic_id, logs)
         self._logs += partitions
@@ -194,7 +193,7 @@ class Topics(Mapping[str, Topic]):
     ) -> PartitionLog | Code:
         """Return a partition's log, or an error; `topic` has a `name`, or else a `topicId`."""
         name = topic.get("name")
-        topic_ = self._by_name.get(name) if name else self.by_id(topic.get("topicId", NO_ID))
+        topic_ = self._by_name.get(name) if name else self.by_id(topic.get("topicId", NO_UUID))
         if topic_ is None and not name:
             return Code.UNKNOWN_TOPIC_ID
         if topic_ is None or not 0 <= partition < len(topic_.partitions):
@@ -438,4 +437,4 @@ def _forgotten_in(body: Mapping[str, Any]) -> Iterable[Place]:
 
 
 def _topic_of(row: Mapping[str, Any]) -> tuple[str, str]:
-    return row.get("topic", ""), row.get("topicId", NO_ID)
+    return row.get("topic", ""), row.get("topicId", NO_UUID)

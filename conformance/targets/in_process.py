@@ -11,10 +11,11 @@ from collections.abc import Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Self
 
-from fencepost.conformance.targets.model_coordinator import RunningModel
+from fencepost.conformance.targets.model_coordinator import RunningModel, coordinating_machine
 from fencepost.conformance.targets.target import Hints
 from fencepost.model.coordinator import (
     MOVES,
+    TOPICS,
     Answer,
     Config,
     Coordinator,
@@ -24,9 +25,9 @@ from fencepost.model.coordinator import (
     Provenance,
     Reset,
     Send,
+    Topics,
     UnsupportedError,
 )
-from fencepost.model.machine import Machine
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.shapes import ShapeError
 from fencepost.model.plans.steps import OPERATIONS, OperatorStep
@@ -44,31 +45,39 @@ class ModelCoordinator(Coordinator):
     def __init__(self, revision: Revision, version: str = "0") -> None:
         self._revision = revision
         self._version = version
-        self._running = RunningModel(Machine(revision))
+        self._running = RunningModel(coordinating_machine(revision))
         self._request_ids: set[str] = set()
         self._last: dict[str, str] = {}
         """The last request of each connection."""
 
     def hello(self) -> Hello:
-        """Name the revision and its APIs; all features are supported."""
+        """Name the revision and its APIs; all features of its protocol are supported."""
         return Hello(
             f"fencepost-model:{self._revision.name}",
             self._version,
             "virtual",
             dict(self._revision.apis),
-            frozenset({"restart", MOVES, "disconnect", "missing-topics", *OPERATIONS}),
+            self._features(),
         )
 
-    def reset(self, config: Config) -> Reset:
-        """Begin again with any of the four settings.  Raises UnsupportedError for another."""
-        machine = Machine(self._revision, config)
+    def _features(self) -> frozenset[str]:
+        protocol = self._revision.protocol
+        names = {"restart", MOVES, "disconnect", "missing-topics"}
+        names |= {TOPICS} if protocol.takes_topics else set()
+        return frozenset(names | set(OPERATIONS) if protocol.operations else names)
+
+    def reset(self, config: Config, topics: Topics | None = None) -> Reset:
+        """Begin again with the settings of its protocol.  Raises UnsupportedError for another."""
+        if topics is not None and not self._revision.protocol.takes_topics:
+            raise UnsupportedError(TOPICS)
+        machine = coordinating_machine(self._revision, config, topics=topics)
         if unknown := sorted(set(machine.config) - set(self._running.machine.config)):
             raise UnsupportedError(unknown[0])
         dropped = tuple(self._running.open)
         self._running = RunningModel(machine)
         self._request_ids.clear()
         self._last.clear()
-        return Reset(dict(machine.config), dropped)
+        return Reset(dict(machine.config), dropped, topics or {})
 
     def send(self, request: Send) -> list[Answer]:
         """Handle a request now.  Raises CoordinatorFailure for one that can't be sent."""
@@ -126,9 +135,11 @@ class InProcessCoordinator:
         """Like the inner one's."""
         return self._inner.hello()
 
-    async def reset(self, config: Config) -> Reset:
+    async def reset(self, config: Config, topics: Topics | None = None) -> Reset:
         """Like the inner one's."""
-        return self._inner.reset(config)
+        if topics is None:  # so that a coordinator without this feature needs no argument for it
+            return self._inner.reset(config)
+        return self._inner.reset(config, topics)
 
     async def send(self, request: Send) -> list[Answer]:
         """Like the inner one's."""

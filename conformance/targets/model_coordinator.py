@@ -9,20 +9,34 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
-from fencepost.model.classic.group import SESSION, Group, Offset, first_timer
-from fencepost.model.coordinator import Answer, Send, UnsupportedError
+from fencepost.model.assignors.server_assignors import assign_at_broker
+from fencepost.model.classic.group import SESSION, Offset, first_timer
+from fencepost.model.coordinator import Answer, Config, Send, Topics, UnsupportedError
 from fencepost.model.history.events import TopicsDeleted
-from fencepost.model.machine import Machine
+from fencepost.model.machine import Machine, missing_topic
 from fencepost.model.messages.messages import about_nothing, groups_of, merged
 from fencepost.model.messages.shapes import Message
 from fencepost.model.plans.steps import DeleteTopics, OperatorStep
+from fencepost.model.revision import Revision
 from fencepost.model.table.shared_features import Availability
 from fencepost.model.work import CLEANUP, RETENTION, Emission, Incoming, Outcome, Span, Timer
 
 _STALE = 64
+
+
+def coordinating_machine(
+    revision: Revision,
+    config: Config | None = None,
+    missing: Callable[[str], bool] = missing_topic,
+    topics: Topics | None = None,
+) -> Machine:
+    """Return a machine that assigns by itself, as a coordinator does; see `Machine`."""
+    return Machine(revision, config, missing, topics=topics, assign=assign_at_broker)
+
 
 Choose = Callable[[Sequence[Outcome]], Outcome]
 NewId = Callable[[str, int], str]
@@ -56,9 +70,9 @@ class RunningModel:
         self, machine: Machine, *, choose: Choose = first, new_id: NewId = numbered
     ) -> None:
         self.machine = machine
-        self.groups: dict[str, Group] = {}
+        self.groups: dict[str, Any] = {}
         self._looked_ms: dict[str, int] = {}
-        self._kept: dict[tuple[str, str], tuple[Group | None, int]] = {}
+        self._kept: dict[tuple[str, str], tuple[Any, int]] = {}
         """The group, and the time in ms, when a pass last looked at expired offsets of a topic."""
         self.open: dict[str, Send] = {}
         """Requests without an answer yet, by request id."""
@@ -128,7 +142,7 @@ class RunningModel:
                 else:
                     emissions.append(emission)
         known = (self.groups[group_id] for group_id in named if group_id in self.groups)
-        if any(group.member(fresh) is not None or fresh in group.pending for group in known):
+        if any(group.has_id(fresh) for group in known):
             self._ids += 1
         if named == []:
             replies.append(about_nothing(message))
@@ -160,8 +174,9 @@ class RunningModel:
 
     def expire(self, group_id: str, member_id: str) -> list[Answer] | None:
         """End a session before its time; None where the group has no such member."""
-        group = self.groups.get(group_id, Group())
-        named = (t for t in group.timers if t.kind == SESSION and t.subject == member_id)
+        group = self.groups.get(group_id)
+        timers = () if group is None else group.timers
+        named = (t for t in timers if t.kind == SESSION and t.subject == member_id)
         timer = next(named, None)
         if timer is None:
             return None
@@ -230,7 +245,9 @@ class RunningModel:
 
     def store_offsets(self, group_id: str, offsets: Iterable[Offset]) -> None:
         """Store offsets, whoever is a member; the group is there then."""
-        group = self.groups.get(group_id, Group())
+        group = self.groups.get(group_id)
+        if group is None:
+            group = self.machine.protocol.work(None, self._span(), None).group
         kept = {(o.topic, o.partition): o for o in (*group.offsets, *offsets)}
         stored = tuple(kept[place] for place in sorted(kept))
         self._take(group_id, Outcome(replace(group, offsets=stored), (), ()))
@@ -262,7 +279,7 @@ class RunningModel:
         at_ms, group_id, timer = min(passes)
         return at_ms, group_id, timer._replace(earliest=at_ms, latest=at_ms)
 
-    def _is_kept(self, group_id: str, group: Group, timer: Timer) -> bool:
+    def _is_kept(self, group_id: str, group: object, timer: Timer) -> bool:
         """Return True if a pass since the end of a retention kept the offsets of this very group.
 
         A pass that finds it as it was would keep them again.

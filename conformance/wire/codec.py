@@ -4,7 +4,8 @@ A request is checked against the model's own shape first: kafka-python, which wr
 silently drops a field that the version does not have, and without its `groupInstanceId` a static
 member is a dynamic one.  An answer is decoded by `Reader`, then checked against the model's shape,
 too; no bytes make it raise.  A frame here is without the four bytes of its length; an encoded one
-has them.
+has them.  kafka-python has none of the messages that only the consumer protocol has: their schemas
+are the model's declarations, and `_packed` writes them.
 
 kafka-python's own decoder accepts what a judge must see: bytes left over, null where none is
 allowed, unknown tagged fields.  So `Reader` walks its schemas itself and reports each of these in a
@@ -23,7 +24,7 @@ from __future__ import annotations
 import base64
 import struct
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
@@ -31,9 +32,18 @@ from typing import Any, Literal
 from kafka.protocol import admin, consumer, metadata, producer, sasl
 from kafka.protocol.schemas import load_json
 
+from fencepost.model.messages.consumer_messages import CONSUMER_APIS
+from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.errors import KAFKA_ERRORS
-from fencepost.model.messages.messages import APIS
-from fencepost.model.messages.shapes import ShapeError
+from fencepost.model.messages.shapes import (
+    ListOf,
+    Message,
+    Scalar,
+    ShapeError,
+    uuid_bytes,
+    uuid_text,
+    wire_fields,
+)
 
 MAX_ITEMS = 200_000
 """Items of arrays in one frame, all together; more is taken for garbage."""
@@ -110,9 +120,43 @@ def _field(row: Mapping[str, Any]) -> Field:
 
 @cache
 def schema(name: str) -> Schema:
-    """Load Kafka's definition of a message, e.g. `JoinGroupResponse`, as kafka-python ships it."""
+    """Load Kafka's definition of a message, e.g. `JoinGroupResponse`: as kafka-python ships it.
+
+    One that kafka-python lacks is as the model declares it.
+    """
+    if (kind := _DECLARED.get(name)) is not None:
+        return Schema(_declared(kind), (0, _LAST))
     rows = load_json(name)
     return Schema(tuple(_field(row) for row in rows["fields"]), _range(rows["flexibleVersions"]))
+
+
+_DECLARED: dict[str, type[Message]] = {
+    f"{name}{side}": kind
+    for name, api in CONSUMER_APIS.items()
+    for side, kind in (("Request", api.request), ("Response", api.response))
+}
+"""The messages that kafka-python lacks; all their versions are flexible."""
+
+
+def _declared(kind: type[Message]) -> tuple[Field, ...]:
+    """Return the fields of a message as the model declares them."""
+    rows = []
+    for _, form in wire_fields(kind):
+        item = form.type.item if isinstance(form.type, ListOf) else form.type
+        scalar = item.name if isinstance(item, Scalar) else "struct"
+        rows.append(
+            Field(
+                name=form.name,
+                kind="int16" if scalar == "error" else scalar,
+                is_list=isinstance(form.type, ListOf),
+                versions=(form.lowest, form.highest),
+                nullable=form.nullable,
+                tag=None,
+                tagged=None,
+                fields=() if isinstance(item, Scalar) else _declared(item),
+            )
+        )
+    return tuple(rows)
 
 
 @cache
@@ -258,8 +302,14 @@ class Reader:
                 size = self._length("int32", flexible=flexible, path=path)
                 return None if size is None else base64.b64encode(self._take(size, path)).decode()
             case "uuid":
-                return str(uuid.UUID(bytes=self._take(16, path)))
+                return uuid_text(self._take(16, path))
             case _ if field.fields:
+                if not field.is_list and within(version, field.nullable):
+                    mark = self._number("int8", path)
+                    if mark == -1:
+                        return None
+                    if mark != 1:
+                        raise GarbageError(f"{path} begins with {mark}: a struct has 1, null -1")
                 return self._struct(field.fields, version, flexible, f"{path}.")
             case _:
                 raise GarbageError(f"{path} has the type {kind}, which this project doesn't read")
@@ -273,7 +323,7 @@ class Reader:
 
 
 API_KEYS: dict[str, int] = {
-    **{name: api.key for name, api in APIS.items() if api.key is not None},
+    **{name: api.key for name, api in ALL_APIS.items() if api.key is not None},
     "Produce": 0,
     "Fetch": 1,
     "ListOffsets": 2,
@@ -319,7 +369,7 @@ def encode_request(
 
     Raises ShapeError for a body that the version can't have, or with a text that UTF-8 can't hold.
     """
-    APIS[api].request.from_body(dict(body), version)
+    ALL_APIS[api].request.from_body(dict(body), version)
     return encode_message(api, "Request", version, correlation_id, body, client_id=client_id)
 
 
@@ -337,6 +387,8 @@ def encode_message(
     Raises ShapeError for a field that is unknown or too long for the wire.
     """
     name = f"{api}{side}"
+    if name in _DECLARED:
+        return _encode_declared(name, version, correlation_id, client_id, body)
     cls = _message_class(name)
     try:
         message = cls(version=version, **_arguments(cls, schema(name).fields, version, body))
@@ -354,10 +406,10 @@ def encode_message(
 def decode_response(api: str, version: int, frame: bytes) -> Decoded:
     """Decode a broker's answer.  Never raises, whatever the bytes."""
     decoded = decode_message(api, version, frame)
-    if decoded.body is None or api not in APIS:
+    if decoded.body is None or api not in ALL_APIS:
         return decoded
     try:
-        APIS[api].response.from_body(decoded.body, version)
+        ALL_APIS[api].response.from_body(decoded.body, version)
     except ShapeError as error:
         problem = f"The answer doesn't have the shape of {api} version {version}: {error}."
         return Decoded(decoded.correlation_id, None, (*decoded.findings, problem), decoded.leftover)
@@ -488,8 +540,89 @@ def _argument(theirs: Any, field: Field, version: int, value: Any) -> Any:
         return row(version=version, **_arguments(row, field.fields, version, value))
     if field.kind in {"bytes", "records"}:
         return base64.b64decode(value)
+    if field.kind == "uuid":
+        return uuid.UUID(bytes=uuid_bytes(value))
     if field.name.lower().endswith(
         "authorizedoperations"
     ):  # kafka-python takes the set of its bits
         return {bit for bit in range(32) if value >> bit & 1}
     return value
+
+
+def _encode_declared(
+    name: str, version: int, correlation_id: int, client_id: str | None, body: Mapping[str, Any]
+) -> bytes:
+    """Encode a message of which kafka-python has no schema, with its header."""
+    try:
+        header = struct.pack(">i", correlation_id)
+        if name.endswith("Request"):
+            client = None if client_id is None else client_id.encode()
+            key = API_KEYS[name.removesuffix("Request")]
+            size = -1 if client is None else len(client)
+            header = _HEADER.pack(key, version, correlation_id, size) + (client or b"")
+        content = header + _NO_TAGS + _packed(schema(name).fields, version, body, "")
+    except (struct.error, UnicodeEncodeError, TypeError, AttributeError) as error:
+        raise ShapeError(name, f"can't be written at version {version}: {error}") from error
+    return struct.pack(">i", len(content)) + content
+
+
+_MAY_LACK = {"throttleTimeMs": 0, "errorMessage": None}
+_NO_TAGS = b"\0"
+_NULL = b"\0"
+
+
+def _packed(fields: tuple[Field, ...], version: int, body: Mapping[str, Any], path: str) -> bytes:
+    """Return a struct of a flexible version; what may be left out has its default."""
+    plain, _ = _carried(fields, version)
+    if extra := body.keys() - {field.name for field in plain}:
+        raise ShapeError(f"{path}{min(extra)}", f"is no field of version {version}")
+    parts = []
+    for field in plain:
+        where = f"{path}{field.name}"
+        if field.name not in body and field.name not in _MAY_LACK:
+            raise ShapeError(where, "is missing")
+        value = body.get(field.name, _MAY_LACK.get(field.name))
+        if value is None and not within(version, field.nullable):
+            raise ShapeError(where, f"is null, which version {version} doesn't allow")
+        parts.append(_packed_value(field, version, value, where))
+    return b"".join(parts) + _NO_TAGS
+
+
+def _packed_value(field: Field, version: int, value: Any, path: str) -> bytes:
+    if field.is_list:
+        if value is None:
+            return _NULL
+        rows: Sequence[Any] = value
+        items = [_packed_item(field, version, v, f"{path}[{i}]") for i, v in enumerate(rows)]
+        return _size(len(items)) + b"".join(items)
+    if not (field.fields and within(version, field.nullable)):
+        return _packed_item(field, version, value, path)
+    return b"\xff" if value is None else b"\1" + _packed_item(field, version, value, path)
+
+
+def _packed_item(field: Field, version: int, value: Any, path: str) -> bytes:
+    match field.kind:
+        case "struct":
+            return _packed(field.fields, version, value, f"{path}.")
+        case "string":
+            raw = None if value is None else value.encode()
+            return _NULL if raw is None else _size(len(raw)) + raw
+        case "uuid":
+            try:
+                return uuid_bytes(value)
+            except ValueError as error:
+                raise ShapeError(path, str(error)) from None
+        case "bool":
+            return b"\1" if value else b"\0"
+        case kind:
+            return struct.pack(_NUMBERS[kind], value)
+
+
+def _size(count: int) -> bytes:
+    """Return a length of a flexible version: one more than it, seven bits in each byte."""
+    count += 1
+    out = bytearray()
+    while count > 0x7F:
+        out.append(count & 0x7F | 0x80)
+        count >>= 7
+    return bytes((*out, count))

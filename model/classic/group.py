@@ -344,6 +344,10 @@ class Group(msgspec.Struct, frozen=True, cache_hash=True):
         place, end = position(self.members, member_id)
         return self.members[place] if place < end else None
 
+    def has_id(self, member_id: str) -> bool:
+        """Return True if the id is a member's, or was handed out and is to join."""
+        return self.member(member_id) is not None or member_id in self.pending
+
     def holder(self, group_instance_id: str) -> str | None:
         """Return the member id that an instance is mapped to, or None."""
         static = self.static

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from fencepost.model.consumer.effects import Do
 from fencepost.model.consumer.group import ConsumerGroup, Member, Partitions
-from fencepost.model.consumer.topics import by_topic, rows_of, topic_id
+from fencepost.model.consumer.topics import TopicIds, by_topic, rows_of
 from fencepost.model.messages.consumer_messages import (
     ConsumerAssignment,
     ConsumerGroupDescribeResponse,
@@ -69,10 +69,14 @@ def heartbeat_error(rule: Rule) -> HeartbeatAnswer:
     return HeartbeatAnswer(error_code=rule.answer.value)
 
 
-def welcome(member: Member, interval_ms: int, assignment: Partitions | None) -> HeartbeatAnswer:
+def welcome(
+    member: Member, interval_ms: int, assignment: Partitions | None, ids: TopicIds
+) -> HeartbeatAnswer:
     """Answer a heartbeat of a member; `assignment` None: nothing new."""
     partitions = (
-        None if assignment is None else ConsumerAssignment(topic_partitions=rows_of(assignment))
+        None
+        if assignment is None
+        else ConsumerAssignment(topic_partitions=rows_of(assignment, ids))
     )
     return HeartbeatAnswer(
         error_code=0,
@@ -90,17 +94,17 @@ def farewell(request: ConsumerGroupHeartbeatRequest) -> HeartbeatAnswer:
     )
 
 
-def _assignment(partitions: Iterable[TopicPartition]) -> DescribedAssignment:
+def _assignment(partitions: Iterable[TopicPartition], ids: TopicIds) -> DescribedAssignment:
     return DescribedAssignment(
         topic_partitions=tuple(
-            DescribedTopic(topic_id=topic_id(name), topic_name=name, partitions=where)
+            DescribedTopic(topic_id=ids.of(name), topic_name=name, partitions=where)
             for name, where in by_topic(partitions)
         )
     )
 
 
 def describe_answer(
-    group: ConsumerGroup | None, group_id: str, rule: Rule, default_assignor: str
+    group: ConsumerGroup | None, group_id: str, rule: Rule, default_assignor: str, ids: TopicIds
 ) -> ConsumerGroupDescribeResponse:
     """Describe a group, or answer that it isn't there."""
     assert rule.answer is not None
@@ -118,9 +122,9 @@ def describe_answer(
             subscribed_topic_names=m.topics,
             subscribed_topic_regex=m.regex or None,
             assignment=_assignment(
-                p for p, _ in (*m.assigned, *(m.revoking if counts_revoking else ()))
+                (p for p, _ in (*m.assigned, *(m.revoking if counts_revoking else ()))), ids
             ),
-            target_assignment=_assignment(group.target_of(m.member_id)),
+            target_assignment=_assignment(group.target_of(m.member_id), ids),
             member_type=_CONSUMER,
         )
         for m in group.members

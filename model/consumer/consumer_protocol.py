@@ -33,4 +33,5 @@ CONSUMER: Protocol[ConsumerGroup, ConsumerWork] = Protocol(
     operations={},
     is_unused=handlers.is_unused,
     settings=SETTINGS,
+    takes_topics=True,
 )

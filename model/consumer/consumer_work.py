@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from fencepost.model.consumer.group import ConsumerGroup
-from fencepost.model.consumer.topics import PartitionCount
+from fencepost.model.consumer.topics import NO_IDS, PartitionCount, Target
 from fencepost.model.messages.subscription import TopicPartition
 from fencepost.model.work import Incoming, Span, Work
+
+Assign = Callable[[ConsumerGroup, PartitionCount], Target]
 
 
 class ConsumerWork(Work[ConsumerGroup]):
     """A step in progress.
 
     `start`: the group before the step; None: there was none.  `owned`: the partitions that the
-    caller says it owns; None: it doesn't say.  `count`: returns the partitions of a topic.
-    `stored`: topic and index of the partitions whose offsets are to be stored.  `is_bumped`: the
-    group's epoch grew in this step.  `has_new_target`: the target was made anew.
+    caller says it owns; None: it doesn't say.  `count`: returns the partitions of a topic; `ids`:
+    the ids of topics.  `assign`: makes a target; None: each legal one is an outcome.  `stored`:
+    topic and index of the partitions whose offsets are to be stored.  `is_bumped`: the group's
+    epoch grew in this step.  `has_new_target`: the target was made anew.
     """
 
-    __slots__ = ("count", "has_new_target", "is_bumped", "owned", "start", "stored")
+    __slots__ = (
+        "assign",
+        "count",
+        "has_new_target",
+        "ids",
+        "is_bumped",
+        "owned",
+        "start",
+        "stored",
+    )
 
     def __init__(
         self, group: ConsumerGroup | None, span: Span, request: Incoming | None = None
@@ -26,6 +40,8 @@ class ConsumerWork(Work[ConsumerGroup]):
         self.start = group
         self.owned: frozenset[TopicPartition] | None = None
         self.count: PartitionCount = lambda _: 0
+        self.ids = NO_IDS
+        self.assign: Assign | None = None
         self.stored: frozenset[tuple[str, int]] = frozenset()
         self.is_bumped = False
         self.has_new_target = False
@@ -41,6 +57,8 @@ class ConsumerWork(Work[ConsumerGroup]):
         other.start = self.start
         other.owned = self.owned
         other.count = self.count
+        other.ids = self.ids
+        other.assign = self.assign
         other.stored = self.stored
         other.is_bumped = self.is_bumped
         other.has_new_target = self.has_new_target

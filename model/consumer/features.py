@@ -9,7 +9,7 @@ from collections import Counter
 
 from fencepost.model.consumer.group import RELEASED_EPOCH, ConsumerGroup, Member
 from fencepost.model.consumer.settings import MAX_SIZE
-from fencepost.model.consumer.topics import partitions_in
+from fencepost.model.consumer.topics import NO_IDS, TopicIds, partitions_in
 from fencepost.model.consumer.vocabulary import (
     Assignor,
     Caller,
@@ -195,13 +195,13 @@ def join_points(
 
 
 def owned_partitions(
-    group: ConsumerGroup | None, request: ConsumerGroupHeartbeatRequest
+    group: ConsumerGroup | None, request: ConsumerGroupHeartbeatRequest, ids: TopicIds = NO_IDS
 ) -> frozenset[TopicPartition] | None:
     """Return the partitions that the caller says it owns; None: it doesn't say."""
     if request.topic_partitions is None:
         return None
     names = {p.topic for p in group.owned()} if group is not None else set()
-    return frozenset(partitions_in(request.topic_partitions, names))
+    return frozenset(partitions_in(request.topic_partitions, names, ids))
 
 
 def epoch(member: Member | None, value: int) -> Epoch:
@@ -228,6 +228,7 @@ def beat_points(
     beat: ConsumerGroupHeartbeatRequest,
     config: Config,
     here: Availability,
+    ids: TopicIds = NO_IDS,
 ) -> tuple[Point, ...]:
     """Make the points of a heartbeat with an epoch above 0."""
     member = None if group is None else group.member(beat.member_id)
@@ -244,7 +245,7 @@ def beat_points(
             mid(group, beat.member_id),
             where,
             epoch(member, beat.member_epoch),
-            owned(member, owned_partitions(group, beat)),
+            owned(member, owned_partitions(group, beat, ids)),
             change(compared, beat),
         )
         for assignor in assignors(group, compared, beat.server_assignor)

@@ -171,6 +171,10 @@ class ConsumerGroup(msgspec.Struct, frozen=True, cache_hash=True):
             return self.members[place]
         return None
 
+    def has_id(self, member_id: str) -> bool:
+        """Return True if the id is a member's."""
+        return self.member(member_id) is not None
+
     def holder(self, instance_id: str) -> str | None:
         """Return the member id that an instance is mapped to, or None."""
         return next((mid for instance, mid in self.static if instance == instance_id), None)

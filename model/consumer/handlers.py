@@ -13,6 +13,7 @@ from fencepost.model.consumer.consumer_work import ConsumerWork
 from fencepost.model.consumer.effects import Do
 from fencepost.model.consumer.group import ASSIGNMENT, REBALANCE, SESSION, ConsumerGroup
 from fencepost.model.consumer.settings import PARTITIONS
+from fencepost.model.consumer.topics import TopicIds
 from fencepost.model.consumer.vocabulary import BEAT_TABLE, JOIN_TABLE, LEAVE_TABLE, REMOVAL_TABLE
 from fencepost.model.machine import Machine
 from fencepost.model.messages.consumer_messages import (
@@ -54,7 +55,8 @@ def heartbeat(
         rule = machine.decide(table, point, group, message.member_id, message.instance_id)
         work = ConsumerWork(group, span, request)
         work.caller, work.instance = message.member_id, message.instance_id
-        work.owned = features.owned_partitions(group, message)
+        work.ids, work.assign = TopicIds(machine.topics), machine.assign
+        work.owned = features.owned_partitions(group, message, work.ids)
         work.count = lambda name: _partitions(machine, request, name)
         for done in machine.perform(work, rule):
             if rule.answer is not None:
@@ -75,14 +77,17 @@ def _points(
     if message.member_epoch == 0:
         return JOIN_TABLE, features.join_points(group, message, version, config, here)
     if message.member_epoch > 0:
-        return BEAT_TABLE, features.beat_points(group, message, config, here)
+        ids = TopicIds(machine.topics)
+        return BEAT_TABLE, features.beat_points(group, message, config, here, ids)
     return LEAVE_TABLE, (features.leave_point(group, message, version, here),)
 
 
 def _partitions(machine: Machine, request: Incoming, name: str) -> int:
     """Return the number of partitions of a topic."""
-    absent = name in request.deleted or machine.missing(name)
-    return 0 if absent else machine.config[PARTITIONS] or 0
+    if name in request.deleted or machine.missing(name):
+        return 0
+    topic = None if machine.topics is None else machine.topics[name]
+    return machine.config[PARTITIONS] or 0 if topic is None else topic.partitions
 
 
 def remove(
@@ -143,7 +148,10 @@ def describe(
     votes = [] if group is None else [m.assignor for m in group.members]
     return tuple(
         unchanged(
-            group, request, answer_bodies.describe_answer(group, group_id, rule, name), rule.id
+            group,
+            request,
+            answer_bodies.describe_answer(group, group_id, rule, name, TopicIds(machine.topics)),
+            rule.id,
         )
         for name in sorted(features.preferred(votes))
     )

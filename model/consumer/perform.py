@@ -30,7 +30,7 @@ from fencepost.model.consumer.settings import (
     HEARTBEAT_INTERVAL,
     SESSION_TIMEOUT,
 )
-from fencepost.model.consumer.topics import legal_targets
+from fencepost.model.consumer.topics import Target, legal_targets
 from fencepost.model.coordinator import Config
 from fencepost.model.messages.consumer_messages import ConsumerGroupHeartbeatRequest
 from fencepost.model.messages.messages import CommitRequest
@@ -208,7 +208,8 @@ def recompute_target_at_once(work: ConsumerWork) -> list[ConsumerWork] | None:
     if group.epoch == group.target_epoch:
         return None
     forks = []
-    for target in legal_targets(group, work.count):
+    targets = legal_targets(group, work.count) if work.assign is None else (_assigned(work),)
+    for target in targets:
         fork = work.fork()
         fork.group = replace(group, target=target, target_epoch=group.epoch)
         fork.has_new_target = True
@@ -216,8 +217,18 @@ def recompute_target_at_once(work: ConsumerWork) -> list[ConsumerWork] | None:
     return forks
 
 
+def _assigned(work: ConsumerWork) -> Target:
+    assert work.assign is not None
+    return work.assign(work.group, work.count)
+
+
 def recompute_target(work: ConsumerWork, interval_ms: int) -> list[ConsumerWork] | None:
-    """Make the target anew; until the interval after the last time is over, now or later."""
+    """Make the target anew; until the interval after the last time is over, now or later.
+
+    A coordinator with an assignor of its own makes it later.
+    """
+    if work.assign is not None and work.group.timer(ASSIGNMENT) is not None:
+        return None
     forks = recompute_target_at_once(work)
     if forks is None or interval_ms <= 0:
         return forks
@@ -301,7 +312,7 @@ def restart_session(work: ConsumerWork, timeout_ms: int) -> None:
 def answer_assignment(work: ConsumerWork, interval_ms: int) -> None:
     """Answer with the caller's epoch and all that it may own."""
     member = caller(work)
-    _answer(work, answer_bodies.welcome(member, interval_ms, member.partitions()))
+    _answer(work, answer_bodies.welcome(member, interval_ms, member.partitions(), work.ids))
 
 
 def answer_changes(work: ConsumerWork, interval_ms: int) -> None:
@@ -310,7 +321,7 @@ def answer_changes(work: ConsumerWork, interval_ms: int) -> None:
     before = None if work.start is None else work.start.member(work.caller)
     changed = before is None or before.partitions() != member.partitions()
     assignment = member.partitions() if changed or answer_bodies.is_full(heartbeat(work)) else None
-    _answer(work, answer_bodies.welcome(member, interval_ms, assignment))
+    _answer(work, answer_bodies.welcome(member, interval_ms, assignment, work.ids))
 
 
 def answer_epoch(work: ConsumerWork) -> None:

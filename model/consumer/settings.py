@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fencepost.model.coordinator import Config
+from fencepost.model.coordinator import MIGRATION_POLICY, NAMED_VALUES, Config
 
 SESSION_TIMEOUT = "group.consumer.session.timeout.ms"
 HEARTBEAT_INTERVAL = "group.consumer.heartbeat.interval.ms"
@@ -14,6 +14,7 @@ SETTINGS: Config = {
     HEARTBEAT_INTERVAL: 5_000,
     ASSIGNMENT_INTERVAL: 1_000,
     MAX_SIZE: None,
+    MIGRATION_POLICY: NAMED_VALUES[MIGRATION_POLICY].index("bidirectional"),
     PARTITIONS: 1,
 }
 """Kafka's settings that this protocol knows, and their defaults; None: no limit."""

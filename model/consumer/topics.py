@@ -1,19 +1,22 @@
 """Know the topics of the cluster: the id of each, its partitions, and legal targets.
 
-A topic has `num.partitions` partitions.  Its id follows from its name; a target with a real broker
-translates ids.
+Where nobody gave the topics, each name is one: it has `num.partitions` partitions, and its id
+follows from its name.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import groupby, product
 from math import prod
 from operator import attrgetter
 
 from fencepost.model.consumer.group import ConsumerGroup, Partitions
+from fencepost.model.coordinator import Topics
 from fencepost.model.messages.consumer_messages import TopicPartitions
+from fencepost.model.messages.shapes import uuid_text
 from fencepost.model.messages.subscription import TopicPartition
 
 MOST_TARGETS = 4096
@@ -27,9 +30,27 @@ _topic = attrgetter("topic")
 
 
 def topic_id(name: str) -> str:
-    """Return the id of a topic."""
-    digits = hashlib.blake2b(name.encode(), digest_size=16).hexdigest()
-    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+    """Return the id of a topic that nobody gave one."""
+    return uuid_text(hashlib.blake2b(name.encode(), digest_size=16).digest())
+
+
+@dataclass(frozen=True, slots=True)
+class TopicIds:
+    """The ids of topics.  `topics`: those that were given; None: each id follows from its name."""
+
+    topics: Topics | None = None
+
+    def of(self, name: str) -> str:
+        """Return the id of a topic."""
+        topic = None if self.topics is None else self.topics.get(name)
+        return topic_id(name) if topic is None else topic.id
+
+    def names(self, known: Iterable[str]) -> Mapping[str, str]:
+        """Return each id with its topic: the given ones and the known ones."""
+        return {self.of(name): name for name in (*known, *(self.topics or ()))}
+
+
+NO_IDS = TopicIds()
 
 
 def by_topic(partitions: Iterable[TopicPartition]) -> Iterator[tuple[str, tuple[int, ...]]]:
@@ -38,17 +59,19 @@ def by_topic(partitions: Iterable[TopicPartition]) -> Iterator[tuple[str, tuple[
         yield topic, tuple(row.partition for row in rows)
 
 
-def rows_of(partitions: Iterable[TopicPartition]) -> tuple[TopicPartitions, ...]:
+def rows_of(
+    partitions: Iterable[TopicPartition], ids: TopicIds = NO_IDS
+) -> tuple[TopicPartitions, ...]:
     """Write partitions as messages do: by the ids of their topics."""
     rows = by_topic(partitions)
-    return tuple(TopicPartitions(topic_id=topic_id(name), partitions=where) for name, where in rows)
+    return tuple(TopicPartitions(topic_id=ids.of(name), partitions=where) for name, where in rows)
 
 
 def partitions_in(
-    rows: Iterable[TopicPartitions], names: Iterable[str]
+    rows: Iterable[TopicPartitions], names: Iterable[str], ids: TopicIds = NO_IDS
 ) -> Iterator[TopicPartition]:
     """Read partitions from a message.  `names`: topics that it may mean; another keeps its id."""
-    known = {topic_id(name): name for name in names}
+    known = ids.names(names)
     for row in rows:
         for partition in row.partitions:
             yield TopicPartition(known.get(row.topic_id, row.topic_id), partition)

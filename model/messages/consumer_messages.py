@@ -1,6 +1,6 @@
 """Define the messages of the consumer protocol: ConsumerGroupHeartbeat and ConsumerGroupDescribe.
 
-Topics have ids here, as text.  A null field of a heartbeat means: as before.
+Topics have ids here.  A null field of a heartbeat means: as before.
 
 Source: Kafka's message definitions up to 4.4.
 """
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar
 
-from fencepost.model.messages.messages import Api
 from fencepost.model.messages.shapes import (
     BOOL,
     ERROR,
@@ -17,6 +16,7 @@ from fencepost.model.messages.shapes import (
     INT32,
     STRING,
     UUID,
+    Api,
     ListOf,
     Message,
     wire,
@@ -73,7 +73,9 @@ class ConsumerGroupHeartbeatResponse(Message, frozen=True, kw_only=True):
     API: ClassVar[str] = "ConsumerGroupHeartbeat"
     throttle_time_ms: Annotated[int, wire("throttleTimeMs", INT32, "0+", optional=True)] = 0
     error_code: Annotated[int | str, wire("errorCode", ERROR, "0+")]
-    error_message: Annotated[str | None, wire("errorMessage", STRING, "0+", nullable="0+")] = None
+    error_message: Annotated[
+        str | None, wire("errorMessage", STRING, "0+", nullable="0+", optional=True)
+    ] = None
     member_id: Annotated[str | None, wire("memberId", STRING, "0+", nullable="0+")] = None
     member_epoch: Annotated[int, wire("memberEpoch", INT32, "0+")] = 0
     heartbeat_interval_ms: Annotated[int, wire("heartbeatIntervalMs", INT32, "0+")] = 0
@@ -136,7 +138,9 @@ class DescribedConsumerGroup(Message, frozen=True, kw_only=True):
     """One group's row."""
 
     error_code: Annotated[int | str, wire("errorCode", ERROR, "0+")]
-    error_message: Annotated[str | None, wire("errorMessage", STRING, "0+", nullable="0+")] = None
+    error_message: Annotated[
+        str | None, wire("errorMessage", STRING, "0+", nullable="0+", optional=True)
+    ] = None
     group_id: Annotated[str, wire("groupId", STRING, "0+")]
     group_state: Annotated[str, wire("groupState", STRING, "0+")] = ""
     group_epoch: Annotated[int, wire("groupEpoch", INT32, "0+")] = 0
@@ -181,7 +185,4 @@ CONSUMER_APIS: dict[str, Api] = {
         ),
     )
 }
-"""The APIs that only this protocol has.
-
-The codec reads and writes none of them yet, so they aren't among `messages.APIS`.
-"""
+"""The APIs that only this protocol has."""

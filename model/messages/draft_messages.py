@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar
 
+from fencepost.model.messages.consumer_messages import CONSUMER_APIS
 from fencepost.model.messages.messages import APIS, Api, JoinGroupResponse, JoinProtocol
 from fencepost.model.messages.shapes import ERROR, INT32, STRING, ListOf, Message, wire
 
@@ -73,4 +74,5 @@ DRAFT_APIS: dict[str, Api] = {
         Api(TUPLE_LIST, None, 3, 3, 99, TupleListLeaveGroupRequest, DraftLeaveGroupResponse),
     )
 }
-ALL_APIS: dict[str, Api] = {**APIS, **DRAFT_APIS}
+ALL_APIS: dict[str, Api] = {**APIS, **DRAFT_APIS, **CONSUMER_APIS}
+"""Those of all protocols and drafts; a draft's has no key."""

@@ -17,12 +17,15 @@ are in `fencepost.model.classic.draft_translation`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Annotated, Any, ClassVar
 
 from msgspec.structs import replace
 
+from fencepost.model.messages.consumer_messages import (
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupDescribeResponse,
+)
 from fencepost.model.messages.shapes import (
     BOOL,
     BYTES,
@@ -31,9 +34,9 @@ from fencepost.model.messages.shapes import (
     INT32,
     INT64,
     STRING,
+    Api,
     ListOf,
     Message,
-    ShapeError,
     Wire,
     wire,
     wire_fields,
@@ -550,29 +553,6 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Api:
-    """An API: name, Kafka's key (None for a draft), versions, and the first flexible one."""
-
-    name: str
-    key: int | None
-    lowest: int
-    highest: int
-    flexible: int
-    request: type[Message]
-    response: type[Message]
-
-    def readable_answer(
-        self, body: Mapping[str, Any], version: int
-    ) -> tuple[Mapping[str, Any], tuple[str, ...]]:
-        """Return the readable part of an answer, and the errors in it, a sentence each."""
-        try:
-            self.response.from_body(body, version)
-        except ShapeError as error:
-            return self.response.readable_part(body), (str(error),)
-        return body, ()
-
-
 APIS: dict[str, Api] = {
     api.name: api
     for api in (
@@ -620,6 +600,8 @@ def groups_of(message: Message, version: int) -> list[str] | None:
     match message:
         case DescribeGroupsRequest():
             return list(dict.fromkeys(message.groups))
+        case ConsumerGroupDescribeRequest():
+            return list(dict.fromkeys(message.group_ids))
         case DeleteGroupsRequest():
             return list(dict.fromkeys(message.groups_names))
         case ListGroupsRequest():
@@ -636,6 +618,8 @@ def about_nothing(request: Message) -> Message:
         return OffsetFetchResponse()
     if isinstance(request, DeleteGroupsRequest):
         return DeleteGroupsResponse()
+    if isinstance(request, ConsumerGroupDescribeRequest):
+        return ConsumerGroupDescribeResponse()
     return DescribeGroupsResponse()
 
 
@@ -643,7 +627,12 @@ def merged(messages: list[Message]) -> Message:
     """Make one answer of several groups' answers: their rows together."""
     first = messages[0]
     match first:
-        case DescribeGroupsResponse() | ListGroupsResponse() | OffsetFetchResponse():
+        case (
+            DescribeGroupsResponse()
+            | ConsumerGroupDescribeResponse()
+            | ListGroupsResponse()
+            | OffsetFetchResponse()
+        ):
             rows: Any = tuple(row for m in messages for row in getattr(m, "groups", ()))
             return replace(first, groups=rows)
         case DeleteGroupsResponse():

@@ -49,7 +49,23 @@ INT64 = Scalar("int64")
 ERROR = Scalar("error")
 INT8 = Scalar("int8")
 UUID = Scalar("uuid")
-"""A UUID as text, such as `01234567-89ab-cdef-0123-456789abcdef`."""
+"""A UUID as Kafka prints it: 22 characters, such as `ASNFZ4mrze8BI0VniavN7w`."""
+UUID_PATTERN = "[A-Za-z0-9_-]{21}[AQgw]"
+"""URL-safe base64 of 16 bytes, without padding."""
+NO_UUID = "A" * 22
+"""The UUID of zeros, which stands for none."""
+
+
+def uuid_text(raw: bytes) -> str:
+    """Return 16 bytes as text."""
+    return base64.urlsafe_b64encode(raw).decode().rstrip("=")
+
+
+def uuid_bytes(text: str) -> bytes:
+    """Return the 16 bytes of a UUID.  Raises ValueError for a text that is none."""
+    if _UUID.fullmatch(text) is None:
+        raise ValueError(f"{text!r} is no UUID: it has 22 characters, as {NO_UUID}")
+    return base64.urlsafe_b64decode(f"{text}==")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +143,7 @@ IsCarried = Callable[[Any], bool]
 
 _INT_BOUNDS = {"int8": 2**7, "int16": 2**15, "int32": 2**31, "int64": 2**63}
 _EXACT = {"string": "str", "bool": "bool", "error": "int", **dict.fromkeys(_INT_BOUNDS, "int")}
-_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_UUID = re.compile(UUID_PATTERN)
 _ABSENT = object()
 
 
@@ -239,7 +255,8 @@ def _read_scalar(kind: Scalar, value: Any, where: str) -> Any:
             if good and not -bound <= value < bound:
                 raise ShapeError(where, f"is {value}, which {kind.name} can't hold")
     if not good:
-        raise ShapeError(where, f"is {value!r}, not {kind.name}")
+        form = "a UUID of 22 characters, as Kafka prints it" if kind is UUID else kind.name
+        raise ShapeError(where, f"is {value!r}, not {form}")
     return value
 
 
@@ -434,6 +451,29 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
                     read_field(form, value, form.lowest, "")
                     kept[form.name] = value
         return kept
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """An API: name, Kafka's key (None for a draft), versions, and the first flexible one."""
+
+    name: str
+    key: int | None
+    lowest: int
+    highest: int
+    flexible: int
+    request: type[Message]
+    response: type[Message]
+
+    def readable_answer(
+        self, body: Mapping[str, Any], version: int
+    ) -> tuple[Mapping[str, Any], tuple[str, ...]]:
+        """Return the readable part of an answer, and the errors in it, a sentence each."""
+        try:
+            self.response.from_body(body, version)
+        except ShapeError as error:
+            return self.response.readable_part(body), (str(error),)
+        return body, ()
 
 
 _FIELDS: dict[type[Message], Fields] = {}

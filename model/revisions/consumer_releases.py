@@ -194,7 +194,7 @@ CONSUMER_4_0 = derive(
 CONSUMER_4_3_1 = derive(
     CONSUMER_4_3,
     "consumer-4.3.1",
-    "the consumer protocol of Apache Kafka 4.3.1: the same, but for classic members",
+    "the consumer protocol of Apache Kafka 4.3.1: as 4.3.0 where all members are of this protocol",
     (),
 )
 

@@ -17,6 +17,8 @@ VALUES: dict[str, Any] = {
     "int32": 7000,
     "int64": 2**40 * 1000,
     "error": 25,
+    "int8": 1,
+    "uuid": "ASNFZ4mrze8BI0VniavN7w",
 }
 
 

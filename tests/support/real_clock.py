@@ -27,6 +27,7 @@ from fencepost.model.coordinator import (
     Provenance,
     Reset,
     Send,
+    Topics,
     UnsupportedError,
 )
 from fencepost.model.revision import Revision
@@ -127,8 +128,9 @@ class RealClockModel(AsyncCoordinator):
         hello = self._inner.hello()
         return replace(hello, clock="real", features=hello.features - {"restart", MOVES})
 
-    async def reset(self, config: Config) -> Reset:
+    async def reset(self, config: Config, topics: Topics | None = None) -> Reset:
         """Begin again; the settings are fixed, as a broker's."""
+        del topics
         if unknown := sorted(set(config) - set(self._settings)):
             raise UnsupportedError(unknown[0])
         self._begin()

@@ -26,6 +26,7 @@ from fencepost.model.coordinator import (
     Provenance,
     Reset,
     Send,
+    Topics,
 )
 from fencepost.model.plans.steps import Needs, OperatorStep, Plan
 from fencepost.model.revisions import revisions
@@ -133,8 +134,8 @@ class Liar(Coordinator):
     def hello(self) -> Hello:
         return self._inner.hello()
 
-    def reset(self, config: Config) -> Reset:
-        return self._inner.reset(config)
+    def reset(self, config: Config, topics: Topics | None = None) -> Reset:
+        return self._inner.reset(config, topics)
 
     def send(self, request: Send) -> list[Answer]:
         self._sent[request.id] = request

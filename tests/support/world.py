@@ -263,7 +263,8 @@ class World:
         return self.coordinator._running.machine
 
     def group(self, name: str = "g") -> Group:
-        return self.coordinator._running.groups[name]
+        group: Group = self.coordinator._running.groups[name]
+        return group
 
     def exists(self, name: str = "g") -> bool:
         return name in self.coordinator._running.groups

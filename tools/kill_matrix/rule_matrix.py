@@ -33,7 +33,7 @@ from fencepost.model.classic.vocabulary import (
     Given,
     GroupState,
 )
-from fencepost.model.coordinator import Answer, Config, Dropped, Reset, Send
+from fencepost.model.coordinator import Answer, Config, Dropped, Reset, Send, Topics
 from fencepost.model.history.events import Answered, Sent
 from fencepost.model.machine import Machine
 from fencepost.model.messages.errors import Error, error_name
@@ -303,10 +303,10 @@ class _Watched(ModelCoordinator):
         self._footprint = Footprint(revision)
         super().__init__(self._footprint.revision)
 
-    def reset(self, config: Config) -> Reset:
+    def reset(self, config: Config, topics: Topics | None = None) -> Reset:
         """Reset the model, and watch its choices."""
         self.cells = set()
-        done = super().reset(config)
+        done = super().reset(config, topics)
         self._running = RunningModel(Machine(self._revision, config), choose=self._chosen)
         return done
 

@@ -30,7 +30,7 @@ from fencepost.conformance.targets.in_process import (
 )
 from fencepost.conformance.targets.target import Target
 from fencepost.conformance.targets.target_registry import DEFAULT_REVISION, find_revision
-from fencepost.model.coordinator import Answer, Config, Dropped, Reset, Send
+from fencepost.model.coordinator import Answer, Config, Dropped, Reset, Send, Topics
 from fencepost.model.history.words import plural
 from fencepost.model.plans.plan_order import DELAY
 from fencepost.model.plans.spelling import read_plan
@@ -238,10 +238,10 @@ class _PropertyModel(ModelCoordinator):
         self._property = claim
         self.violation = ""
 
-    def reset(self, config: Config) -> Reset:
+    def reset(self, config: Config, topics: Topics | None = None) -> Reset:
         """As the model's; nothing is wrong with no group."""
         self.violation = ""
-        return super().reset(config)
+        return super().reset(config, topics)
 
     def send(self, request: Send) -> list[Answer]:
         """As the model's."""

@@ -25,7 +25,14 @@ from jsonschema.exceptions import best_match
 
 from fencepost.model.coordinator import MOVES
 from fencepost.model.messages.draft_messages import ALL_APIS
-from fencepost.model.messages.shapes import ListOf, Message, Scalar, Wire, wire_fields
+from fencepost.model.messages.shapes import (
+    UUID_PATTERN,
+    ListOf,
+    Message,
+    Scalar,
+    Wire,
+    wire_fields,
+)
 from fencepost.model.plans.steps import OPERATIONS
 from fencepost.traces.files.bounded import LINE_LIMIT, TooDeepError, refuse_deep
 
@@ -228,6 +235,10 @@ def _scalar(name: str) -> dict[str, Any]:
             return {"type": "boolean"}
         case "error":
             return {"type": ["integer", "string"]}
+        case "uuid":
+            return {"type": "string", "pattern": f"^{UUID_PATTERN}$"}
+        case "int8":
+            return {"type": "integer", "minimum": -(2**7), "maximum": 2**7 - 1}
         case "int16":
             return {"type": "integer", "minimum": -(2**15), "maximum": 2**15 - 1}
         case "int32":

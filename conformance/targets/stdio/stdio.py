@@ -20,6 +20,8 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Self, TypeVar
 
+import msgspec
+
 from fencepost.conformance.runtime.toolchain.child import how_it_ended
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.targets.stdio.line_process import END_S, LineProcess, LineProcessError
@@ -36,6 +38,7 @@ from fencepost.conformance.targets.target import Hints
 from fencepost.model.coordinator import (
     CONFIG_DEFAULTS,
     MOVES,
+    TOPICS,
     Answer,
     AsyncCoordinator,
     Config,
@@ -45,7 +48,11 @@ from fencepost.model.coordinator import (
     Provenance,
     Reset,
     Send,
+    Topic,
+    Topics,
     UnsupportedError,
+    named,
+    numbered,
 )
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.messages import Api
@@ -161,18 +168,24 @@ class StdioCoordinator(AsyncCoordinator):
             self._ledger = Ledger(self._apis, is_virtual=self._hello.clock == "virtual")
         return self._hello
 
-    async def reset(self, config: Config) -> Reset:
+    async def reset(self, config: Config, topics: Topics | None = None) -> Reset:
         """Forget everything; a setting that the reply leaves out has Kafka's default."""
+        named_topics = {} if topics is None else {TOPICS: msgspec.to_builtins(topics)}
 
         def read(reply: Json) -> Reset:
             dropped = self._ledger.drop(reply["dropped"])
             self._ledger.reset()
-            return Reset({**CONFIG_DEFAULTS, **reply["config"]}, dropped)
+            repeated = msgspec.convert(reply.get(TOPICS, {}), dict[str, Topic])
+            if topics is not None and repeated != topics:
+                raise CoordinatorFailure(
+                    f"{self._name} was given other topics than its reply to `reset` repeats"
+                )
+            return Reset({**CONFIG_DEFAULTS, **numbered(reply["config"])}, dropped, repeated)
 
         try:
-            return await self._ask("reset", read, config=dict(config))
+            return await self._ask("reset", read, config=named(config), **named_topics)
         except UnsupportedError as error:
-            if config:
+            if config or named_topics:
                 raise
             raise CoordinatorFailure(
                 f"{self._name} answers unsupported to a `reset` without settings, which every "

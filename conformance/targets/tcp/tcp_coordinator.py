@@ -40,6 +40,7 @@ from fencepost.conformance.targets.tcp.transactions import COMMIT, Transaction
 from fencepost.conformance.wire.codec import encode_message
 from fencepost.model.coordinator import (
     MOVES,
+    TOPICS,
     Answer,
     AsyncCoordinator,
     Config,
@@ -48,6 +49,7 @@ from fencepost.model.coordinator import (
     Hello,
     Reset,
     Send,
+    Topics,
     UnsupportedError,
     codes_in,
 )
@@ -182,8 +184,10 @@ class TcpScope(AsyncCoordinator):
         """Return the time when an answer was read, in seconds of the monotonic clock."""
         return self._begun + answer.at_ms / 1000
 
-    async def reset(self, config: Config) -> Reset:
+    async def reset(self, config: Config, topics: Topics | None = None) -> Reset:
         """Begin again under new names.  The settings are the broker's; none can be changed."""
+        if topics is not None:
+            raise UnsupportedError(TOPICS)
         if unknown := sorted(set(config) - set(self._cluster.settings)):
             raise UnsupportedError(unknown[0])
         dropped = self._hang_up()

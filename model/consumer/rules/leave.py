@@ -63,7 +63,7 @@ CHECKS = (
         answer=Error.INVALID_REQUEST,
         level=Level.SHOULD,
         source=src.KAFKA_VALIDATE,
-        because="whoever leaves for good must say who it is",
+        because="a leave for good must have a member id",
     ),
     *common_checks.ids("CG-LEAVE"),
     Rule(

@@ -8,18 +8,19 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from fencepost.conformance.cases import ENTRIES, collect, entry, matching
 from fencepost.conformance.cases.case_registry import Entry, Registry
 from fencepost.conformance.run.runner import CaseRun, CaseUnsupportedError
-from fencepost.conformance.targets import in_process
+from fencepost.conformance.targets import model_coordinator
 from fencepost.conformance.targets.in_process import InProcessCoordinator, ModelCoordinator
 from fencepost.model.classic.effects import Do
 from fencepost.model.classic.group import Group
 from fencepost.model.classic.vocabulary import GroupState
-from fencepost.model.coordinator import Config, Reset
+from fencepost.model.coordinator import Config, Reset, Topics
 from fencepost.model.machine import Machine
 from fencepost.model.messages.errors import Error
 from fencepost.model.revision import Revision, SetRule, derive
@@ -252,7 +253,7 @@ def test_who_forgets_a_group_in_use_is_caught(
         def cleaned(self, group: Group) -> tuple[Timer, ...]:
             return (Timer(CLEANUP, "", 0, 0),) if forgets(group) else ()
 
-    monkeypatch.setattr(in_process, "Machine", Forgetful)
+    monkeypatch.setattr(model_coordinator, "Machine", Forgetful)
     for delay in DELAYS:
         ran = play(entry("DESCRIBE-UNSTABLE/groups-in-use-are-kept"), KAFKA_4, delay)
         assert ran.verdict is not None
@@ -261,16 +262,16 @@ def test_who_forgets_a_group_in_use_is_caught(
 
 def test_who_never_cleans_must_keep_unused_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     class Cleans(Machine):
-        def __init__(self, revision: Revision, config: Config | None = None) -> None:
-            super().__init__(revision, config)
+        def __init__(self, *arguments: Any, **others: Any) -> None:
+            super().__init__(*arguments, **others)
             self.config["offsets.retention.check.interval.ms"] = 1
 
     class Silent(ModelCoordinator):
-        def reset(self, config: Config) -> Reset:
-            told = super().reset(config)
+        def reset(self, config: Config, topics: Topics | None = None) -> Reset:
+            told = super().reset(config, topics)
             return Reset({**told.config, "offsets.retention.check.interval.ms": None})
 
-    monkeypatch.setattr(in_process, "Machine", Cleans)
+    monkeypatch.setattr(model_coordinator, "Machine", Cleans)
     monkeypatch.setattr(sys.modules[__name__], "ModelCoordinator", Silent)
     ran = play(entry("CLEANUP-UNUSED/unused-group-is-removed"), KAFKA_4, 0)
     assert ran.verdict is not None

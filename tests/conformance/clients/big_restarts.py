@@ -139,7 +139,8 @@ class Fleet:
             while not self.is_whole(members):
                 await asyncio.sleep(0.1)
                 self.fold()
-        return self.broker.groups.running.groups[GROUP].generation_id
+        generation: int = self.broker.groups.running.groups[GROUP].generation_id
+        return generation
 
     def is_whole(self, members: int) -> bool:
         group = self.broker.groups.running.groups.get(GROUP)

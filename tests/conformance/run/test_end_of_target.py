@@ -21,6 +21,7 @@ from fencepost.model.coordinator import (
     CoordinatorFailure,
     Reset,
     Send,
+    Topics,
 )
 from fencepost.properties.judging.outcome import CaseResult, Outcome
 from fencepost.properties.judging.report import Certificate
@@ -42,9 +43,9 @@ class EndingModel(RealClockModel):
         if self.target.is_down():
             raise CoordinatorFailure(REFUSED)
 
-    async def reset(self, config: Config) -> Reset:
+    async def reset(self, config: Config, topics: Topics | None = None) -> Reset:
         self._check()
-        return await super().reset(config)
+        return await super().reset(config, topics)
 
     async def send(self, request: Send) -> list[Answer]:
         if request.api == "LeaveGroup":

@@ -21,6 +21,7 @@ from fencepost.model.coordinator import (
     Hello,
     Reset,
     Send,
+    Topics,
 )
 from fencepost.model.history.events import Answered, Moved, Restarted, Sent
 from fencepost.model.messages.messages import HeartbeatResponse, JoinGroupResponse
@@ -46,8 +47,8 @@ class Resigning(AsyncCoordinator):
     async def hello(self) -> Hello:
         return HELLO
 
-    async def reset(self, config: Config) -> Reset:
-        return Reset(config, ())
+    async def reset(self, config: Config, topics: Topics | None = None) -> Reset:
+        return Reset(config, (), topics or {})
 
     async def send(self, request: Send) -> Sequence[Answer]:
         self.parked.append(request)

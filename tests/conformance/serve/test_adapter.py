@@ -24,6 +24,7 @@ from fencepost.model.coordinator import (
     Hello,
     Reset,
     Send,
+    Topics,
     UnsupportedError,
 )
 from fencepost.model.plans.steps import DeleteTopics, OperatorStep
@@ -56,9 +57,9 @@ class Scripted(Coordinator):
         apis = {"JoinGroup": (0, 9), "SyncGroup": (0, 5), "Heartbeat": (0, 4)}
         return Hello("toy", "0", "virtual", apis, self.features)
 
-    def reset(self, config: Config) -> Reset:
+    def reset(self, config: Config, topics: Topics | None = None) -> Reset:
         self.resets.append(config)
-        return Reset({**CONFIG_DEFAULTS, **config})
+        return Reset({**CONFIG_DEFAULTS, **config}, topics=topics or {})
 
     def send(self, request: Send) -> Sequence[Answer]:
         self.sent.append(request)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
-from fencepost.conformance.serve.topic_log import BATCH_BYTES, NO_ID, PartitionLog, Topics
+from fencepost.conformance.serve.topic_log import BATCH_BYTES, PartitionLog, Topics
 from fencepost.conformance.wire.record_batches import RecordsError, batch_of, batches_in, summary
 from fencepost.conformance.wire.refusal import Code
+from fencepost.model.messages.shapes import NO_UUID
 
 TWO = batch_of([b"a", b"b"])
 
@@ -134,7 +135,7 @@ def test_a_topic_that_is_made_again_is_another_one() -> None:
     assert topics.remove("t")
     assert not topics.remove("t")
     assert topics.by_id(first.id) is None
-    assert topics.make("t", 1).id not in {first.id, NO_ID}
+    assert topics.make("t", 1).id not in {first.id, NO_UUID}
     assert Topics().make("t", 1).id == first.id  # the same in each run
 
 
@@ -150,7 +151,7 @@ def test_a_partition_is_found_by_name_or_id() -> None:
     assert found({"name": "t"}, 2) is Code.UNKNOWN_TOPIC_OR_PARTITION
     assert found({"name": "t"}, -1) is Code.UNKNOWN_TOPIC_OR_PARTITION
     assert found({"name": "u"}, 0) is Code.UNKNOWN_TOPIC_OR_PARTITION
-    assert found({"topicId": NO_ID}, 0) is Code.UNKNOWN_TOPIC_ID
+    assert found({"topicId": NO_UUID}, 0) is Code.UNKNOWN_TOPIC_ID
     assert found({"name": "t"}, 0, leads=False) is Code.NOT_LEADER_OR_FOLLOWER
 
 

@@ -5,6 +5,7 @@ import dataclasses
 import datetime as dt
 import io
 import random
+import uuid
 from collections.abc import Iterator
 from typing import Any
 
@@ -24,9 +25,10 @@ from fencepost.conformance.wire.codec import (
     encode_request,
     schema,
 )
-from fencepost.model.messages.messages import APIS
-from fencepost.model.messages.shapes import ShapeError
+from fencepost.model.messages.draft_messages import ALL_APIS
+from fencepost.model.messages.shapes import NO_UUID, ShapeError, uuid_text
 
+APIS = {name: api for name, api in ALL_APIS.items() if api.key is not None}
 VERSIONS = [(n, v) for n, a in APIS.items() for v in range(a.lowest, a.highest + 1)]
 # kio follows Kafka 4, which has dropped these.
 TOO_OLD_FOR_KIO = [("OffsetCommit", 0), ("OffsetCommit", 1), ("OffsetFetch", 0)]
@@ -57,6 +59,8 @@ def values(item: Any) -> Iterator[Any]:
             yield int(item / dt.timedelta(milliseconds=1))
         case dt.datetime():
             yield int(item.timestamp() * 1000)
+        case uuid.UUID():
+            yield uuid_text(item.bytes)
         case bytes():
             yield base64.b64encode(item).decode()
         case _ if dataclasses.is_dataclass(item):
@@ -284,3 +288,55 @@ def test_the_model_knows_each_field_of_each_version() -> None:
 def test_a_request_that_is_none_is_refused(frame: bytes) -> None:
     with pytest.raises(ShapeError):
         decode_request(frame)
+
+
+ASSIGNED = {
+    "errorCode": 0,
+    "errorMessage": None,
+    "memberId": "m",
+    "memberEpoch": 1,
+    "heartbeatIntervalMs": 5000,
+    "assignment": {"topicPartitions": [{"topicId": NO_UUID, "partitions": [1]}]},
+}
+
+
+def beat_answer(**changed: Any) -> bytes:
+    body = {**ASSIGNED, **changed}
+    return encode_message("ConsumerGroupHeartbeat", "Response", 1, 7, body)[4:]
+
+
+def test_a_struct_that_is_neither_there_nor_null_is_garbage() -> None:
+    frame = beat_answer(assignment=None)
+    assert frame.endswith(b"\xff\0")
+    decoded = decode_response("ConsumerGroupHeartbeat", 1, frame[:-2] + b"\x02\0")
+    assert decoded.body is None
+    assert "assignment begins with 2" in decoded.findings[0]
+
+
+def test_bytes_and_tags_after_a_message_without_a_schema_of_kafka_python_are_found() -> None:
+    whole = beat_answer()
+    decoded = decode_response("ConsumerGroupHeartbeat", 1, whole + b"x")
+    assert decoded.body == {"throttleTimeMs": 0, **ASSIGNED}
+    assert decoded.leftover == 1
+    tagged = decode_response("ConsumerGroupHeartbeat", 1, whole[:-1] + b"\x01\x05\x02hi")
+    assert "tag 5" in tagged.findings[0]
+
+
+@pytest.mark.parametrize(
+    ("changed", "problem"),
+    [
+        ({"memberEpoch": "x"}, "can't be written at version 1"),
+        ({"memberEpoch": None}, "memberEpoch: is null"),
+        ({"extra": 1}, "extra: is no field of version 1"),
+        (
+            {"assignment": {"topicPartitions": [{"topicId": "t", "partitions": []}]}},
+            r"assignment.topicPartitions\[0\].topicId: 't' is no UUID",
+        ),
+    ],
+)
+def test_what_such_a_message_cannot_carry_is_refused(changed: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ShapeError, match=problem):
+        beat_answer(**changed)
+    rest = {"errorCode": 0, "errorMessage": None}
+    with pytest.raises(ShapeError, match="memberId: is missing"):
+        encode_message("ConsumerGroupHeartbeat", "Response", 1, 7, rest)

@@ -24,7 +24,7 @@ from fencepost.conformance.targets.in_process import (
 from fencepost.conformance.targets.model_coordinator import Choose, RunningModel, first
 from fencepost.conformance.targets.target_registry import SIDE_BY_SIDE
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
-from fencepost.model.coordinator import MOVES, AsyncCoordinator, Config, Reset
+from fencepost.model.coordinator import MOVES, AsyncCoordinator, Config, Reset, Topics
 from fencepost.model.revision import Revision
 from fencepost.model.revisions import revisions
 from fencepost.model.work import Outcome as Done
@@ -151,8 +151,8 @@ class _Settled(ModelCoordinator):
         super().__init__(revision)
         self._settings, self._choose = settings, choose
 
-    def reset(self, config: Config) -> Reset:
-        del config
+    def reset(self, config: Config, topics: Topics | None = None) -> Reset:
+        del config, topics
         done = super().reset(self._settings)
         self._running = RunningModel(self._running.machine, choose=self._choose)
         return done

@@ -38,7 +38,15 @@ from fencepost.conformance.targets.target_registry import (
     find_target,
     revision_for_both,
 )
-from fencepost.model.coordinator import Answer, AsyncCoordinator, Config, Provenance, Reset, Send
+from fencepost.model.coordinator import (
+    Answer,
+    AsyncCoordinator,
+    Config,
+    Provenance,
+    Reset,
+    Send,
+    Topics,
+)
 from fencepost.model.plans.steps import Request
 
 FOLLOWER = "JOIN-STATIC-EMPTY-STABLE/restart-of-a-follower"
@@ -126,8 +134,8 @@ def test_two_that_are_wrong_alike_differ_only_where_they_do() -> None:
 class Otherwise(ModelCoordinator):
     """The model, that chooses the last of what it may where others choose the first."""
 
-    def reset(self, config: Config) -> Reset:
-        done = super().reset(config)
+    def reset(self, config: Config, topics: Topics | None = None) -> Reset:
+        done = super().reset(config, topics)
         self._running = RunningModel(self._running.machine, choose=lambda outcomes: outcomes[-1])
         return done
 

@@ -17,13 +17,15 @@ from fencepost.conformance.targets.stdio.protocol_schemas import (
     check_reply,
     envelope_schema,
 )
-from fencepost.model.coordinator import CONFIG_DEFAULTS
+from fencepost.model.consumer.settings import SETTINGS
+from fencepost.model.coordinator import CONFIG_DEFAULTS, named
+from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.errors import Error
-from fencepost.model.messages.messages import APIS
 from fencepost.model.messages.shapes import BYTES, ListOf, Message, Scalar, wire_fields
 
 PAGE = ROOT / "docs" / "brokers" / "adapters.md"
 NEWEST = 99
+SHOWN = [name for name, api in ALL_APIS.items() if api.key is not None]
 
 pytestmark = pytest.mark.skipif(not PAGE.is_file(), reason="needs the documents of the checkout")
 
@@ -70,13 +72,22 @@ def test_the_page_has_every_feature_and_setting() -> None:
         key: str(value) if value is not None else "never" if "interval" in key else "no limit"
         for key, value in CONFIG_DEFAULTS.items()
     }
-    shown = re.findall(r"^([a-z.]+\.[a-z.]+) +(.+)$", section("### Settings"), re.MULTILINE)
-    assert dict(shown) == defaults
+    assert shown_in("### Settings") == defaults
+    others = {k: "no limit" if v is None else str(v) for k, v in named(SETTINGS).items()}
+    assert shown_in("## The consumer protocol") == others
     described = envelope_schema()["$defs"]["settings"]["properties"]
     assert {
         key: re.search(r"Default: (\S+)$", schema["description"])[1]  # type: ignore[index]
         for key, schema in described.items()
-    } == {key: "null" if value is None else str(value) for key, value in CONFIG_DEFAULTS.items()}
+    } == {
+        key: "null" if value is None else str(value)
+        for key, value in {**CONFIG_DEFAULTS, **named(SETTINGS)}.items()
+    }
+
+
+def shown_in(heading: str) -> dict[str, str]:
+    """The settings below a heading of the page, with their defaults."""
+    return dict(re.findall(r"^([a-z.]+\.[a-z.]+) +(.+)$", section(heading), re.MULTILINE))
 
 
 def shape(cls: type[Message], indent: str = "  ") -> Iterator[str]:
@@ -99,9 +110,9 @@ def shape(cls: type[Message], indent: str = "  ") -> Iterator[str]:
             yield from shape(item, indent + "  ")
 
 
-@pytest.mark.parametrize("name", APIS)
+@pytest.mark.parametrize("name", SHOWN)
 def test_every_field_of_every_body_is_shown(name: str) -> None:
-    api = APIS[name]
+    api = ALL_APIS[name]
     lines = []
     for direction, cls in (("request", api.request), ("response", api.response)):
         lines += [f"{name} {direction}, versions {api.lowest} to {api.highest}", *shape(cls)]

@@ -1,0 +1,203 @@
+"""The model of the consumer protocol behind the adapter: its exchange, its topics, its settings."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fencepost.conformance.serve.adapter import serve
+from fencepost.conformance.targets.in_process import ModelCoordinator
+from fencepost.conformance.targets.stdio.protocol_schemas import check_command, check_reply
+from fencepost.model.consumer.settings import SETTINGS
+from fencepost.model.coordinator import named
+from fencepost.model.revisions import revisions
+
+ROOT = Path(__file__).resolve().parents[3]
+EXCHANGE = (ROOT / "examples" / "adapter-exchange-consumer.txt").read_text(encoding="utf-8")
+COMMANDS = [json.loads(line[2:]) for line in EXCHANGE.splitlines() if line.startswith("→ ")]
+REPLIES = [json.loads(line[2:]) for line in EXCHANGE.splitlines() if line.startswith("← ")]
+HELLO, RESET, JOIN = COMMANDS[:3]
+ID = "AAAAAAAAAAAAAAAAAAAAAQ"
+
+Json = dict[str, Any]
+
+
+def converse(*commands: Json, revision: str = "consumer-4.3") -> list[Json]:
+    """The replies of a revision."""
+    lines = b"".join(json.dumps(command).encode() + b"\n" for command in commands)
+    replies = io.BytesIO()
+    serve(ModelCoordinator(revisions.find(revision)), io.BytesIO(lines), replies)
+    return [json.loads(line) for line in replies.getvalue().splitlines()]
+
+
+def send(number: int, api: str, version: int, **body: Any) -> Json:
+    name = f"r{number}"
+    head = {"cmd": "send", "id": name, "connection": name, "clientId": "app"}
+    return {**head, "api": api, "version": version, "body": body}
+
+
+def beat(number: int, member: str, epoch: int, **changes: Any) -> Json:
+    full = epoch == 0
+    body = {
+        "groupId": "g",
+        "memberId": member,
+        "memberEpoch": epoch,
+        "instanceId": None,
+        "rackId": None,
+        "rebalanceTimeoutMs": 30_000 if full else -1,
+        "subscribedTopicNames": ["t"] if full else None,
+        "subscribedTopicRegex": None,
+        "serverAssignor": None,
+        "topicPartitions": [] if full else None,
+        **changes,
+    }
+    return send(number, "ConsumerGroupHeartbeat", 1, **body)
+
+
+def body_in(reply: Json) -> Json:
+    (answer,) = reply["answers"]
+    body: Json = answer["body"]
+    return body
+
+
+def given(**partitions: int) -> Json:
+    topics = {
+        name: {"id": ID[:-2] + f"{name.upper()}Q", "partitions": n}
+        for name, n in partitions.items()
+    }
+    return {
+        "cmd": "reset",
+        "config": {"group.consumer.assignment.interval.ms": 0},
+        "topics": topics,
+    }
+
+
+def assigned(body: Json) -> dict[str, list[int]]:
+    return {row["topicId"]: row["partitions"] for row in body["assignment"]["topicPartitions"]}
+
+
+def test_the_exchange_of_the_page_is_that_of_the_model() -> None:
+    for command, wanted, reply in zip(COMMANDS, REPLIES, converse(*COMMANDS), strict=True):
+        check_reply(check_command(command), wanted)
+        if command is HELLO:
+            assert {**reply["apis"], **wanted["apis"]} == reply["apis"]
+            assert set(wanted["features"]) <= set(reply["features"])
+        elif command is RESET:
+            assert reply["topics"] == wanted["topics"] == command["topics"]
+            assert {**reply["config"], **wanted["config"]} == reply["config"]
+        else:
+            assert reply == wanted
+
+
+@pytest.mark.parametrize("revision", revisions.CONSUMER_NAMES)
+def test_every_revision_answers_and_leads_a_group(revision: str) -> None:
+    _, first, second, told = converse(
+        given(t=4, u=1),
+        beat(1, "m1", 0, instanceId="A", subscribedTopicNames=["t", "u"]),
+        beat(2, "m1", -2, instanceId="A"),
+        beat(3, "m2", 0, instanceId="A", subscribedTopicNames=["u", "t"]),
+        revision=revision,
+    )
+    assert assigned(body_in(first)) == {ID[:-2] + "TQ": [0, 1, 2, 3], ID[:-2] + "UQ": [0]}
+    assert body_in(second)["memberEpoch"] == -2
+    assert body_in(told)["assignment"] == body_in(first)["assignment"]
+
+
+def test_topics_that_were_not_given_do_not_exist() -> None:
+    topic = {
+        "name": "v",
+        "partitions": [
+            {
+                "partitionIndex": 0,
+                "committedOffset": 1,
+                "committedLeaderEpoch": -1,
+                "committedMetadata": "",
+            }
+        ],
+    }
+    _, joined, committed = converse(
+        given(t=1),
+        beat(1, "m1", 0, subscribedTopicNames=["v"]),
+        send(
+            2,
+            "OffsetCommit",
+            9,
+            groupId="g",
+            generationIdOrMemberEpoch=2,
+            memberId="m1",
+            groupInstanceId=None,
+            topics=[topic],
+        ),
+    )
+    assert assigned(body_in(joined)) == {}
+    assert body_in(committed)["topics"][0]["partitions"][0]["errorCode"] == 3
+
+
+def test_a_reset_without_topics_ends_them() -> None:
+    *_, reset, joined = converse(
+        given(t=4), {"cmd": "reset", "config": {"num.partitions": 2}}, beat(1, "m1", 0)
+    )
+    assert "topics" not in reset
+    ((topic, partitions),) = assigned(body_in(joined)).items()
+    assert topic != ID[:-2] + "TQ"
+    assert partitions == [0, 1]
+
+
+def test_a_target_waits_for_the_interval_and_large_groups_have_one() -> None:
+    many = {**given(t=1000), "config": {"group.consumer.assignment.interval.ms": 1000}}
+    _, first, second, _, later = converse(
+        many,
+        beat(1, "m1", 0),
+        beat(2, "m2", 0),
+        {"cmd": "advance", "ms": 1000},
+        beat(3, "m1", 2, topicPartitions=[]),
+    )
+    assert [len(n) for n in assigned(body_in(first)).values()] == [1000]
+    assert assigned(body_in(second)) == {}
+    assert [len(n) for n in assigned(body_in(later)).values()] == [500]
+
+
+def test_all_settings_of_the_protocol_are_in_force_and_others_are_not_known() -> None:
+    default, unknown, wrong, classic = converse(
+        {"cmd": "reset", "config": {}},
+        {"cmd": "reset", "config": {"group.consumer.foo": 1}},
+        {"cmd": "reset", "config": {"group.consumer.migration.policy": "maybe"}},
+        {"cmd": "reset", "config": {}, "topics": {}},
+    )
+    assert default["config"].items() >= named(SETTINGS).items()
+    assert unknown == {"unsupported": "group.consumer.foo"}
+    assert "maybe" in wrong["error"]
+    assert classic["topics"] == {}
+    answers = converse(
+        {"cmd": "reset", "config": {}, "topics": {}},
+        {"cmd": "reset", "config": {"group.consumer.max.size": 1}},
+        revision="kafka-4",
+    )
+    assert answers == [{"unsupported": "topics"}, {"unsupported": "group.consumer.max.size"}]
+
+
+@pytest.mark.parametrize(
+    "bad", [{"id": "t", "partitions": 1}, {"id": ID, "partitions": -1}, {"id": ID}]
+)
+def test_a_malformed_topic_is_refused(bad: Json) -> None:
+    (reply,) = converse({"cmd": "reset", "config": {}, "topics": {"t": bad}})
+    assert reply["error"].startswith("not a command of adapter protocol 1: $.topics.t")
+
+
+def test_a_failover_keeps_members_and_begins_sessions_anew() -> None:
+    restart = {"cmd": "restart"}
+    _, _, _, _, alive, _, dead = converse(
+        {**given(t=1), "config": {"group.consumer.session.timeout.ms": 6000}},
+        beat(1, "m1", 0),
+        {"cmd": "advance", "ms": 5000},
+        restart,
+        {"cmd": "advance", "ms": 5000},
+        {"cmd": "advance", "ms": 1000},
+        beat(2, "m1", 2),
+    )
+    assert alive == {"answers": []}
+    assert body_in(dead)["errorCode"] == 25
