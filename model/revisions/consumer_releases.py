@@ -1,8 +1,8 @@
-"""Define the revisions of the consumer protocol: `consumer-4.3`, other releases, and a future one.
+"""Define the revisions of the consumer protocol: `consumer-4.3`, other releases, KIP, proposal.
 
-The base is 4.3.0.  Each other one is a list of differences to a neighbour, with the ticket that
-asks for it.  Mixed groups, with classic members, are in none of them yet: 4.3.1 differs from 4.3.0
-there alone.
+The base is 4.3.0.  Each other one is a list of differences to a neighbour, with the ticket or the
+passage that asks for it.  Mixed groups, with classic members, are in none of them yet: 4.3.1
+differs from 4.3.0 there alone.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ from fencepost.model.consumer.cells import (
     EMPTY,
     LIVE,
     NONE,
+    OTHER,
     OWN,
     RELEASED,
+    UNCHANGED,
     UNKNOWN,
     UNMAPPED,
     when,
@@ -121,7 +123,7 @@ _DESCRIBED = _set(
 _BEFORE_1251 = "KIP-1251, since 4.3; seen on 4.0.1 and 4.2.0"
 
 
-def _stale_when_older() -> Iterator[Difference]:
+def _stale_when_older(passage: str) -> Iterator[Difference]:
     """Yield the rules of commits with an older epoch, all of which are refused."""
     for prefix, table, partition, error in (
         ("CG-COMMIT", offsets.COMMIT, offsets.COMMIT_PARTITION, Error.STALE_MEMBER_EPOCH),
@@ -135,20 +137,20 @@ def _stale_when_older() -> Iterator[Difference]:
         refused = _RULES[f"{prefix}-EPOCH-OLDER"].but(
             effect=(),
             answer=error,
-            source=_BEFORE_1251,
+            source=passage,
             because="the commit has another epoch than the member",
         )
-        yield _set(refused, table, _BEFORE_1251)
+        yield _set(refused, table, passage)
         for rule in partition.rules():
             unused = rule.but(defensive="no commit with an older epoch comes so far")
-            yield _set(unused, partition, _BEFORE_1251)
+            yield _set(unused, partition, passage)
 
 
 CONSUMER_4_2 = derive(
     CONSUMER_4_3,
     "consumer-4.2",
     "the consumer protocol of Apache Kafka 4.2.0: targets at once, first epoch 1",
-    (*_without_batches(CONSUMER_4_3), _DESCRIBED, *_stale_when_older()),
+    (*_without_batches(CONSUMER_4_3), _DESCRIBED, *_stale_when_older(_BEFORE_1251)),
 )
 
 
@@ -252,16 +254,13 @@ def _settles_empty() -> Iterator[SetRule]:
             yield _set(settled.but(because=because), table, _20442)
 
 
-_UNREACHABLE = tuple(
-    _set(
-        rule.but(defensive="since KAFKA-20747 no instance is mapped to an id that is gone"),
-        table,
-        _20747,
-    )
-    for table, rule in CONSUMER_4_3.rules()
-    if rule.id.endswith("-INSTANCE-DANGLING")
-)
-"""The rules of instances that are mapped to an id that is gone: there are none any more."""
+def _unreachable(passage: str) -> Iterator[SetRule]:
+    """Yield the rules of instances that are mapped to an id that is gone: there are none."""
+    for table, rule in CONSUMER_4_3.rules():
+        if rule.id.endswith("-INSTANCE-DANGLING"):
+            unused = rule.but(defensive="no instance is mapped to an id that is gone")
+            yield _set(unused, table, passage)
+
 
 _ROOM_BY_INSTANCE = (
     SetRule(
@@ -288,7 +287,7 @@ CONSUMER_4_4 = derive(
     CONSUMER_4_3,
     "consumer-4.4",
     "the consumer protocol of Apache Kafka 4.4.0: old instances are free, returns in full groups",
-    _merged(_bumps_for_assignor(), _settles_empty(), _ROOM_BY_INSTANCE, _UNREACHABLE),
+    _merged(_bumps_for_assignor(), _settles_empty(), _ROOM_BY_INSTANCE, _unreachable(_20747)),
 )
 
 # The future.
@@ -348,8 +347,109 @@ PR_23542 = derive(
     (*_joins_in_place(), *_keeps_instances()),
 )
 
+# The text.
+
+_KIP_STATIC = "KIP-848 (static members)"
+_KIP_ENDS = f"{_KIP_STATIC}: only while a member with the instance is there, a newcomer is refused"
+_KIP_RETURN = (
+    f"{_KIP_STATIC}: a member that returns replaces the old one, so the group doesn't grow"
+)
+_KIP_LATE = f"{_KIP_STATIC}: only who doesn't return within the session timeout is removed"
+_KIP_AGAIN = "KIP-848 (fencing): a fenced member joins again with the same id and epoch 0"
+_KIP_UNKNOWN = "KIP-848 (fencing): every request of an unknown member id is UNKNOWN_MEMBER_ID"
+_KIP_MEMBER = "KIP-848 (data model): the member id identifies a member, its target and assignment"
+_KIP_STALE = "KIP-848 (OffsetCommit): a commit has the epoch of its member"
+_KIP_BEFORE = "KIP-848 (leaving): a member commits its offsets before it leaves"
+_KIP_345 = "KIP-345, which KIP-848 keeps: a commit by another member's instance is fenced"
+_BY_CHANGE = {"": "", "-CHANGED": "; the target is made anew for another subscription"}
+
+
+def _kip_joins() -> Iterator[Difference]:
+    """Yield the rules of joins: a live holder joins again, and targets are found by member id."""
+    yield DropRule(_JOIN, "CG-JOIN-AGAIN-UNRELEASED", _KIP_AGAIN)
+    for twin, change in (("", UNCHANGED), ("-CHANGED", CHANGED)):
+        again = _RULES[f"CG-JOIN-REJOIN{twin}"].but(
+            id=f"CG-JOIN-AGAIN{twin}",
+            guard=when(inst=OWN, holder=LIVE, change=change),
+            source=_KIP_AGAIN,
+            because=f"the holder itself joins again, and keeps its place{_BY_CHANGE[twin]}",
+        )
+        yield SetRule(_JOIN, again, _KIP_AGAIN)
+        lost = f"CG-JOIN-TARGET-LOST{twin}"
+        kept = _swapped(_freed(_RULES[lost]), {Do.RECONCILE_UNMAPPED: (Do.RECONCILE,)}).but(
+            source=_KIP_MEMBER,
+            because=(
+                "the target is the member's, whatever instance it brings; its old instance is free"
+                + _BY_CHANGE[twin]
+            ),
+        )
+        yield SetRule(_JOIN, kept, _KIP_MEMBER)
+        for name in ("COPY", "CHANGE-INSTANCE"):
+            yield SetRule(_JOIN, _freed(_RULES[f"CG-JOIN-{name}{twin}"]), _KIP_ENDS)
+
+
+def _kip_checks() -> Iterator[Difference]:
+    """Yield the checks: no error but UNKNOWN_MEMBER_ID for strangers, room for who returns."""
+    full = CONSUMER_4_4.rule("CG-JOIN-GROUP-FULL").but(source=_KIP_RETURN)
+    yield SetRule(_JOIN, full, _KIP_RETURN)
+    yield DropRule(beat.TABLE.name, "CG-BEAT-GROUP-FULL", _KIP_UNKNOWN)
+    for prefix, table in (("CG-BEAT", beat.TABLE), ("CG-LEAVE", leave.TABLE)):
+        absent = _RULES[f"{prefix}-GROUP-ABSENT"].but(
+            answer=Error.UNKNOWN_MEMBER_ID,
+            source=_KIP_UNKNOWN,
+            because="a group that doesn't exist has no members",
+        )
+        yield _set(absent, table, _KIP_UNKNOWN)
+
+
+def _kip_commits() -> Iterator[Difference]:
+    """Yield the rules of commits: by the present epoch and instance alone."""
+    yield from _stale_when_older(_KIP_STALE)
+    for prefix, table, stale in (
+        ("CG-COMMIT", offsets.COMMIT, Error.STALE_MEMBER_EPOCH),
+        ("CG-TXN-COMMIT", offsets.TXN_COMMIT, Error.ILLEGAL_GENERATION),
+    ):
+        ignored = _RULES[f"{prefix}-INSTANCE-IGNORED"]
+        fenced = ignored.but(
+            id=f"{prefix}-INSTANCE-FENCED",
+            guard=all_of(ignored.guard, when(inst=OTHER)),
+            effect=(),
+            answer=Error.FENCED_INSTANCE_ID,
+            source=_KIP_345,
+            because="the instance is mapped to another member id",
+        )
+        others = ignored.but(guard=all_of(ignored.guard, negate(when(inst=OTHER))))
+        released = _RULES[f"{prefix}-RELEASED"].but(
+            effect=(),
+            answer=stale,
+            source=_KIP_BEFORE,
+            because="a released member has left, and -2 is no epoch to commit with",
+        )
+        yield _set(fenced, table, _KIP_345)
+        yield _set(others, table, _KIP_345)
+        yield _set(released, table, _KIP_BEFORE)
+
+
+_KIP_TIMERS = _set(
+    _RULES["CG-REBALANCE-EXPIRED-RELEASED"].but(
+        effect=(),
+        source=_KIP_LATE,
+        because="a released member has nothing to give up, and only its session removes it",
+    ),
+    timers.REBALANCE,
+    _KIP_LATE,
+)
+
+KIP_848 = derive(
+    CONSUMER_4_3,
+    "kip-848",
+    "the text of KIP-848, strictly: where Kafka 4.3.0 answers otherwise, the text rules",
+    (*_kip_joins(), *_unreachable(_KIP_ENDS), *_kip_checks(), *_kip_commits(), _KIP_TIMERS),
+)
+
 CONSUMER_REVISIONS = (
     CONSUMER_4_3,
+    KIP_848,
     CONSUMER_4_0,
     CONSUMER_4_2,
     CONSUMER_4_3_1,

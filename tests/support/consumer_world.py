@@ -103,6 +103,7 @@ class ConsumerWorld:
         self.wants: dict[str, set[int]] = {}
         self.now = 0
         self.sent = 0
+        self.rules: set[str] = set()
 
     # State.
 
@@ -136,6 +137,7 @@ class ConsumerWorld:
         outcomes = self.machine.handle(self.group, incoming, Span(self.now, self.now), group_id="g")
         chosen = min(outcomes, key=self._distance)
         self.group = chosen.group
+        self.rules.update(chosen.rules)
         (emission,) = chosen.emissions
         assert emission.message is not None
         return self._reply(emission.message, emission.rule, len(outcomes))
