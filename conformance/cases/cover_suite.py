@@ -43,9 +43,10 @@ from fencepost.model.plans.steps import (
     ProtocolOf,
 )
 from fencepost.model.revision import Revision
+from fencepost.properties.worlds.protocol_worlds import CUT_OFFS
 from fencepost.properties.worlds.scope import COVER_SCOPES, NamedScope
 from fencepost.properties.worlds.world import Worlds
-from fencepost.properties.worlds.world_client import CUT_OFFS, Client
+from fencepost.properties.worlds.world_client import Client
 
 _TICK = Ms("tick of time")
 _TIMES = {"session_timeout_ms": Ms("two ticks"), "rebalance_timeout_ms": Ms("three ticks")}

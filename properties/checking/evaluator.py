@@ -14,9 +14,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from fencepost.model.classic.group import Group
 from fencepost.model.history.words import first_names
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.revisions import lineage
@@ -70,7 +69,7 @@ class Evaluator:
         self._excused = {p.id: excused_rules(p, revision) for p in mine}
         self._abstract: dict[tuple[object, ...], tuple[Notes, Notes]] = {}
         self._interned: dict[AbstractGroup, tuple[int, AbstractGroup]] = {}
-        self._abstractions: dict[Group | None, tuple[int, AbstractGroup]] = {}
+        self._abstractions: dict[Any, tuple[int, AbstractGroup]] = {}
         self._groups: dict[tuple[int, bool], tuple[Notes, Notes]] = {}
         self.used: set[str] = set()
         """The rules of all steps that were judged."""
@@ -83,6 +82,8 @@ class Evaluator:
         """Return the faults of a step ("id: sentence"), and the properties that it was about."""
         rules = frozenset([rule.id for rule in view.rules])
         self.used |= rules
+        if not self._steps and not self._states:
+            return self._of_functions(view, rules)
         number, before = self._abstracted(view.before)
         number_after, after = self._abstracted(view.after)
         event, caller = abstract_event(view), ids_in_answer(view)
@@ -93,18 +94,25 @@ class Evaluator:
             noted = self._abstract[key] = self._of_abstract(
                 AbstractStep(before, event, then), rules
             )
-        faults, about = [*noted[0]], [*noted[1]]
+        wrong, reached = self._of_group(number_after, after, stored=view.keeps_stored)
+        faults, about = self._of_functions(view, rules, *noted)
+        return (*faults, *wrong), (*about, *reached)
+
+    def _of_functions(
+        self, view: StepView, rules: frozenset[str], faults: Notes = (), about: Notes = ()
+    ) -> tuple[Notes, Notes]:
+        """Return the notes with those of the properties that are functions."""
+        wrong, reached = [*faults], [*about]
         for name, holds, premise, guards in self._functions:
             if premise(view):
-                about.append(name)
+                reached.append(name)
             elif guards:
                 continue
             if sentence := holds(view):
-                faults.append(self._against(name, rules) + sentence)
-        wrong, reached = self._of_group(number_after, after, stored=view.keeps_stored)
-        return (*faults, *wrong), (*about, *reached)
+                wrong.append(self._against(name, rules) + sentence)
+        return tuple(wrong), tuple(reached)
 
-    def _abstracted(self, group: Group | None) -> tuple[int, AbstractGroup]:
+    def _abstracted(self, group: Any) -> tuple[int, AbstractGroup]:
         """Return a group as formulas see it, with its number: equal ones have one number."""
         known = self._abstractions.get(group)
         if known is None:
@@ -200,7 +208,7 @@ def _closures(claim: Property) -> tuple[Closure, Closure]:
     return compiled(claim.formula), compiled(claim.premise)
 
 
-def broken(claim: Property, thing: StepView | WorldView | Group | None) -> str | None:
+def broken(claim: Property, thing: Any) -> str | None:
     """Return the violation in one sentence, or None; for a formula, its meaning, negated."""
     if claim.formula is not None:
         assert not isinstance(thing, WorldView)
@@ -209,7 +217,7 @@ def broken(claim: Property, thing: StepView | WorldView | Group | None) -> str |
     return claim.holds(thing)
 
 
-def premise_holds(claim: Property, thing: StepView | WorldView | Group | None) -> bool:
+def premise_holds(claim: Property, thing: Any) -> bool:
     """Return True if the premise of the property holds."""
     premise = claim.premise
     if isinstance(premise, Formula):

@@ -23,7 +23,6 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, NamedTuple
 
-from fencepost.model.classic.group import SESSION, Group
 from fencepost.model.classic.rules import rule_sources as src
 from fencepost.model.classic.vocabulary import GroupState
 from fencepost.model.revision import Revision
@@ -32,10 +31,10 @@ from fencepost.properties.explorer.exploration import Exploration, Graph
 from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.explorer.lasso import Component, Lasso, find_lasso, unless_over
 from fencepost.properties.logic.logic import PropertyClass
+from fencepost.properties.worlds.protocol_worlds import CUT_OFFS
 from fencepost.properties.worlds.scope import Scope
 from fencepost.properties.worlds.views import WorldView
 from fencepost.properties.worlds.world import Act, World, Worlds
-from fencepost.properties.worlds.world_client import CUT_OFFS, Client, Seat
 
 
 class Followed(NamedTuple):
@@ -369,51 +368,22 @@ def keeps_to_the_protocol(worlds: Worlds, world: World, act: Act) -> bool:
     tries again later.
     """
     duties = [
-        duty(world.group, client, seat)
+        worlds.protocol.duty(world.group, client, seat)
         for client, seat in zip(world.clients, worlds.seats, strict=True)
     ]
     if act.kind == "tick":
         return all(
-            kind is None
-            or (kind == "heartbeat" and _is_fresh(world.group, world.clients[index]))
-            or (kind != "heartbeat" and _changes_nothing(worlds, world, kind, index))
+            kind is None or _can_rest(worlds, world, kind, index)
             for index, kind in enumerate(duties)
         )
     return act.client >= 0 and act.kind == duties[act.client]
 
 
-def _changes_nothing(worlds: Worlds, world: World, kind: str, index: int) -> bool:
-    """Return True if an act, such as a sync that is refused, leads back to its world."""
+def _can_rest(worlds: Worlds, world: World, kind: str, index: int) -> bool:
+    """Return True if a client's duty can wait, since doing it now may lead back to its world."""
+    rests = worlds.protocol.can_rest(world.group, world.clients[index], kind)
+    if rests is not None:
+        return rests
     if kind not in worlds.scope.acts:
         return False
-    taken = worlds.taken(world, kind, index, 0)
-    return taken is not None and taken[1] == world
-
-
-def duty(group: Group | None, client: Client, seat: Seat) -> str | None:
-    """Return the next act of a client that keeps to the protocol; None: it waits, or it stopped."""
-    if client.waits:
-        return None
-    if client.member_id and seat.instance is not None and group is not None:
-        holder = group.holder(seat.instance)
-        if holder is not None and holder != client.member_id:
-            return None  # fenced
-    if group is None or group.member(client.member_id) is None:
-        return "join"
-    must_join = group.state is GroupState.PREPARING or client.generation != group.generation_id
-    if must_join:
-        return "join"
-    return "sync" if client.assignment is None else "heartbeat"
-
-
-def _is_fresh(group: Group | None, client: Client) -> bool:
-    """Return True if a heartbeat now would change nothing."""
-    if group is None:
-        return True
-    member = group.member(client.member_id)
-    return member is None or any(
-        t.kind == SESSION
-        and t.subject == client.member_id
-        and t.earliest >= member.session_timeout_ms
-        for t in group.timers
-    )
+    return any(after == world for _, after in worlds.results(world, kind, index))

@@ -317,7 +317,7 @@ def silent(view: StepView) -> Member | None:
     event, before = view.event, view.before
     if before is None or not isinstance(event, Timer) or event.kind != SESSION:
         return None
-    member = before.member(event.subject)
+    member: Member | None = before.member(event.subject)
     if member is None or member.joining is not None or member.syncing is not None:
         return None
     return member

@@ -139,7 +139,7 @@ def becomes_stable(view: StepView) -> bool:
         return False
     if before is None or before.state is not GroupState.STABLE:
         return True
-    return before.generation_id != after.generation_id
+    return bool(before.generation_id != after.generation_id)
 
 
 def somebody_assigned(view: StepView) -> str | None:

@@ -16,8 +16,9 @@ from fencepost.properties.claims.function_property import run_property
 from fencepost.properties.claims.property_classes import class_of, harm_of
 from fencepost.properties.logic.logic import Engine, Property, PropertyKind
 from fencepost.properties.worlds.canonical import request_name
+from fencepost.properties.worlds.protocol_worlds import Seat
 from fencepost.properties.worlds.views import WorldView
-from fencepost.properties.worlds.world_client import Client, Seat
+from fencepost.properties.worlds.world_client import Client
 
 _NO_CLIENTS = "a proof is about the coordinator alone, and this about the clients' knowledge"
 _NO_TIME = "a proof knows no deadlines"

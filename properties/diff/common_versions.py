@@ -14,8 +14,9 @@ from fencepost.model.revision import Revision
 from fencepost.model.table.expr import text
 from fencepost.model.table.table import Rule
 from fencepost.properties.worlds import world_client as asks
+from fencepost.properties.worlds.protocol_worlds import Ask, Seat
 from fencepost.properties.worlds.scope import ActKind, Scope
-from fencepost.properties.worlds.world_client import Ask, Client, Seat
+from fencepost.properties.worlds.world_client import Client
 
 _KNOWN = Client(member_id="x", generation=1, roster=("x",), protocol="range", instances=("",))
 _ACTS: dict[ActKind, Callable[[Seat], Ask]] = {

@@ -46,10 +46,10 @@ from fencepost.model.messages.messages import (
 from fencepost.model.messages.shapes import Message
 from fencepost.model.revision import Revision
 from fencepost.properties.diff.common_versions import differing_rules
-from fencepost.properties.worlds.canonical import NOW
+from fencepost.properties.worlds.protocol_worlds import CUT_OFFS, NOW
 from fencepost.properties.worlds.scope import Scope
-from fencepost.properties.worlds.world import STRANGE, Act, World, Worlds
-from fencepost.properties.worlds.world_client import CUT_OFFS, Client
+from fencepost.properties.worlds.world import Act, World, Worlds
+from fencepost.properties.worlds.world_client import STRANGE, Client
 
 _NONE = Error.NONE.value
 

@@ -37,8 +37,8 @@ from fencepost.model.revision import Revision
 from fencepost.model.suggestions import did_you_mean
 from fencepost.properties.checking.random_walk import WalkContext
 from fencepost.properties.stateful.machines import SCOPES, drawn_walk, numbers
+from fencepost.properties.worlds.protocol_worlds import Ask, Seat
 from fencepost.properties.worlds.scope import Scope
-from fencepost.properties.worlds.world_client import Ask, Seat
 
 ACTIONS: dict[str, str] = {
     "join": "JoinGroup",

@@ -9,40 +9,20 @@ other choices.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 from msgspec.structs import replace
 
 from fencepost.model.classic.group import Group, Member, ParkedRequest
-from fencepost.model.messages.shapes import Message
-from fencepost.model.work import Emission, Timer
+from fencepost.model.work import Timer
+from fencepost.properties.worlds.protocol_worlds import NOW, UNKNOWN, Naming
 from fencepost.properties.worlds.world_client import Client
 
-FRESH = "fresh"
-"""The id that a request may lead to, before it has its canonical name."""
-NOW = "now"
-"""The request that is being handled, as its answer is addressed."""
 LOST = "lost"
 """A request that is neither parked nor answered."""
 _OF = " of "
-_UNKNOWN = "?"
 _EARLIER = 0
 _CURRENT = 1
-
-
-@dataclass(frozen=True, slots=True)
-class Naming:
-    """A group in canonical form, and the renaming that led to it.
-
-    `ids`: canonical names of the ids that the group knows; `shift`: number to add to a generation.
-    `waits`: the name that the request being handled would have had before, if it is parked now.
-    """
-
-    group: Group | None
-    ids: Mapping[str, str]
-    shift: int
-    waits: str = ""
 
 
 def request_name(kind: str, member_id: str) -> str:
@@ -55,7 +35,7 @@ def known_as(client: Client, naming: Naming) -> Client:
     ids = naming.ids
 
     def name(member_id: str) -> str:
-        return ids.get(member_id) or (_UNKNOWN + member_id if member_id else "")
+        return ids.get(member_id) or (UNKNOWN + member_id if member_id else "")
 
     generation = client.generation
     if generation >= 0 and naming.shift:
@@ -76,9 +56,9 @@ def settled(client: Client, others: dict[str, str]) -> Client:
     """Give names to ids that the group doesn't know, in the order in which they come."""
 
     def name(member_id: str) -> str:
-        if not member_id.startswith(_UNKNOWN):
+        if not member_id.startswith(UNKNOWN):
             return member_id
-        return others.setdefault(member_id.removeprefix(_UNKNOWN), f"other.{len(others) + 1}")
+        return others.setdefault(member_id.removeprefix(UNKNOWN), f"other.{len(others) + 1}")
 
     member_id = name(client.member_id)
     if member_id == client.member_id and not client.roster:
@@ -126,14 +106,6 @@ def unchanged(group: Group | None) -> Naming:
     if group.stored is not None:
         ids += [m.member_id for m in group.stored.members]
     return Naming(group, {member_id: member_id for member_id in ids}, 0, LOST)
-
-
-def own_answer(emissions: Iterable[Emission], naming: Naming) -> tuple[Message | None, str]:
-    """Return the answer to the request being handled; where it waits, the name by which it does."""
-    for emission in emissions:
-        if emission.request_id == NOW:
-            return emission.message, ""
-    return None, naming.waits
 
 
 def _parked_now(group: Group) -> str:

@@ -20,11 +20,9 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fencepost.model.classic.group import Group
 from fencepost.model.messages.shapes import Message
 from fencepost.model.work import Emission
-from fencepost.properties.worlds.canonical import NOW, Naming, known_as, own_answer
-from fencepost.properties.worlds.world_client import CUT_OFFS, Ask, Client, after_request
+from fencepost.properties.worlds.protocol_worlds import CUT_OFFS, NOW, Ask, Naming, own_answer
 
 if TYPE_CHECKING:
     from fencepost.properties.worlds.world import Act, Transition, World, Worlds
@@ -79,7 +77,7 @@ class Learnt(NamedTuple):
     `lengths` has the number of moves of each.
     """
 
-    groups: list[Group | None]
+    groups: list[Any]
     clients: list[tuple[Any, ...]]
     notes: list[tuple[Any, ...]]
     renamings: list[tuple[Mapping[str, str], int, tuple[Emission, ...]]]
@@ -103,7 +101,9 @@ class WorldsTranslation:
         """Adopt the worker's new numbers."""
         owner = self._owner
         self._groups += [owner.number_of_group(group) for group in learnt.groups]
-        self._clients += [owner.number_of_client(Client(*client)) for client in learnt.clients]
+        self._clients += [
+            owner.number_of_client(owner.protocol.client(*client)) for client in learnt.clients
+        ]
         self._notes += [owner.number_of_note(Note(*note)) for note in learnt.notes]
         self._renamings += [
             owner.number_of_renaming(Naming(None, ids, shift), emissions)
@@ -170,8 +170,9 @@ class _Renaming(dict[int, int]):
 
     def __missing__(self, number: int) -> int:
         owner = self.owner
-        client = owner.worlds.overheard(owner.clients[number], self.emissions)
-        renamed = self[number] = owner.number_of_client(known_as(client, self.naming))
+        client = owner.protocol.overheard(owner.clients[number], self.emissions)
+        known = owner.protocol.known_as(client, self.naming)
+        renamed = self[number] = owner.number_of_client(known)
         return renamed
 
 
@@ -198,12 +199,13 @@ class CompactWorlds:
 
     def __init__(self, worlds: Worlds) -> None:
         self.worlds = worlds
-        self.groups: list[Group | None] = []
-        self.clients: list[Client] = []
+        self.protocol = worlds.protocol
+        self.groups: list[Any] = []
+        self.clients: list[Any] = []
         self.notes: list[Note] = []
         self.renamings: list[_Renaming] = []
-        self._group_numbers: dict[Group | None, int] = {}
-        self._client_numbers: dict[Client, int] = {}
+        self._group_numbers: dict[Any, int] = {}
+        self._client_numbers: dict[Any, int] = {}
         self._note_numbers: dict[Note, int] = {}
         self._renaming_numbers: dict[object, int] = {}
         self.moves: dict[int, tuple[MemoMove, ...]] = {}
@@ -281,14 +283,14 @@ class CompactWorlds:
             act = self._acts[label] = self.worlds.act(self.notes[note], index)
         return act
 
-    def number_of_group(self, group: Group | None) -> int:
+    def number_of_group(self, group: Any) -> int:
         """Return the number of a group."""
         number = self._group_numbers.setdefault(group, len(self.groups))
         if number == len(self.groups):
             self.groups.append(group)
         return number
 
-    def number_of_client(self, client: Client) -> int:
+    def number_of_client(self, client: Any) -> int:
         """Return the number of a client's knowledge.  Raises OverflowError."""
         number = self._client_numbers.setdefault(client, len(self.clients))
         if number == len(self.clients):
@@ -357,19 +359,19 @@ class CompactWorlds:
         for kind in worlds.acts_of(there, client, like):
             if kind in CUT_OFFS:
                 naming = worlds.unchanged(there)
-                number = self._own(worlds.cut_off(client, kind), naming)
+                number = self._own(self.protocol.cut_off(client, kind), naming)
                 renaming = self.number_of_renaming(naming, ())
                 yield MemoMove(self.number_of_note(Note(kind)), number, renaming, group)
                 continue
             ask = worlds.ask(client, kind, like)
             asking = worlds.asking(client, kind)
             for note, answer, waits, renaming, after in self._answered(group, kind, ask):
-                own = after_request(asking, answer, waits)
+                own = worlds.answered(asking, kind, answer, waits)
                 naming = self.renamings[renaming].naming
                 yield MemoMove(note, self._own(own, naming), renaming, after)
 
-    def _own(self, client: Client, naming: Naming) -> int:
-        return self.number_of_client(known_as(client, naming))
+    def _own(self, client: Any, naming: Naming) -> int:
+        return self.number_of_client(self.protocol.known_as(client, naming))
 
     def _answered(self, group: int, kind: str, ask: Ask) -> tuple[MemoAnswer, ...]:
         """Return the outcomes of a request; cached, since what a client sends is little."""

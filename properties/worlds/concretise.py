@@ -11,24 +11,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Any, Self
 
 from msgspec.structs import replace
 
-from fencepost.model.classic.group import Group
 from fencepost.model.coordinator import Answer, Send
 from fencepost.model.history.events import Answered, Disconnected, Handled, Passed, Restarted, Sent
 from fencepost.model.history.events import Event as Entry
-from fencepost.model.messages.messages import (
-    DescribeGroupsResponse,
-    JoinGroupResponse,
-    LeaveGroupResponse,
-)
-from fencepost.model.messages.shapes import Message
 from fencepost.model.work import Emission
-from fencepost.properties.worlds.canonical import FRESH, NOW
-from fencepost.properties.worlds.world import STRANGE, Act, Transition, World, Worlds
-from fencepost.properties.worlds.world_client import CUT_OFFS, TICK_MS, Client, after_answer
+from fencepost.properties.worlds.protocol_worlds import (
+    CUT_OFFS,
+    FRESH,
+    NOW,
+    TICK_MS,
+    ProtocolWorlds,
+)
+from fencepost.properties.worlds.world import Act, Transition, World, Worlds
+from fencepost.properties.worlds.world_client import STRANGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,18 +74,19 @@ class Unfolding:
     """The meaning of the names in the present world.
 
     `clients`: the knowledge of each real client, by real index; `who`: index in the world → real
-    index; `ids`: name in the world → real id; `offset`: number to add to a generation of the world.
+    index; `ids`: name in the world → real id; `numbers`: the meaning of the world's numbers.
     """
 
     worlds: Worlds
-    clients: list[Client]
+    clients: list[Any]
+    protocol: ProtocolWorlds = field(init=False)
     who: tuple[int, ...] = field(init=False)
     incarnations: list[int] = field(init=False)
     open: dict[int, Send] = field(default_factory=dict)
     ids: dict[str, str] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     senders: dict[str, str] = field(default_factory=dict)
-    offset: int = 0
+    numbers: Any = field(init=False)
     now: int = 0
     requests: int = 0
     handed_out: int = 0
@@ -94,6 +94,8 @@ class Unfolding:
     def __post_init__(self) -> None:
         count = len(self.worlds.seats)
         self.who = tuple(range(count))
+        self.protocol = self.worlds.protocol
+        self.numbers = self.protocol.numbers(None, None)
         self.incarnations = [1] * count
         for client in self.clients:
             if client.member_id:
@@ -107,18 +109,18 @@ class Unfolding:
         other.names, other.senders = {**self.names}, {**self.senders}
         return other
 
-    def group(self, group: Group | None) -> Group | None:
-        """Return the group of the present world in real ids, generations and times."""
+    def group(self, group: Any) -> Any:
+        """Return the group of the present world in real ids, numbers and times."""
         if group is None:
             return None
-        real = group.renamed(self.ids).shifted(self.now)
-        return replace(real, generation_id=real.generation_id + self.offset)
+        return self.protocol.real_group(group, self.ids, self.numbers, self.now)
 
     def turn(self, world: World, act: Act, after: World) -> Turn:
         """Return the act, made real."""
         real = self.who[act.client] if act.client >= 0 else -1
         if act.kind in CUT_OFFS:
-            events: tuple[Entry, ...] = (self._disconnected(act.kind, real),)
+            self.clients[real] = self.protocol.cut_off(self.clients[real], act.kind)
+            events: tuple[Entry, ...] = (self._disconnected(real),)
             who, names = self.worlds.places(world, act, None)
             rules: tuple[str, ...] = ()
         else:
@@ -126,30 +128,26 @@ class Unfolding:
             events = self._happened(world, act, real, done)
             who, names = self.worlds.places(world, act, done)
             rules = tuple(rule.id for view in done.views for rule in view.rules)
-            self.offset -= done.naming.shift
+            self.numbers = self.protocol.numbers(self.numbers, done.naming.shift)
         self.who = tuple(self.who[i] for i in who)
         self.ids = {new: self.ids[old] for old, new in names.items() if old in self.ids}
         return Turn(act._replace(client=real), events, rules, after)
 
     def _happened(self, world: World, act: Act, real: int, done: Transition) -> tuple[Entry, ...]:
         if act.kind == "tick":
-            return self._passed(world, done)
+            return self._passed(world, act, done)
         if act.kind == "failover":
             restarted = Restarted(self.now, self.now, ())
-            answers = self._answers(world, done.emissions, -1)
+            answers = self._answers(world, done.emissions, act)
             self.open.clear()
             return (restarted, *answers)
         ask = self.worlds.ask(self.clients[real], act.kind, act.client)
         self.requests += 1
         seat = self.worlds.seats[act.client]
         name = f"c{real + 1}"
-        message = ask.message
         if act.kind == "stranger":
             self.ids[STRANGE] = self.strange_id()
-            message = replace(message, member_id=self.ids[STRANGE])
-        if FRESH in done.naming.ids:
-            self.handed_out += 1
-            self.ids[FRESH] = self.new_id(seat.instance or name)
+        message = self._with_real_id(world, act, ask.message, done, seat.instance or name)
         send = Send(
             f"r{self.requests}",
             f"{name}.{self.incarnations[real]}",
@@ -160,13 +158,42 @@ class Unfolding:
         )
         self.senders[send.id] = name
         self.open[real] = send
-        self.clients[real] = self.worlds.asking(self.clients[real], act.kind)
+        asking = self.worlds.asking(self.clients[real], act.kind)
+        if asking.member_id == FRESH:
+            asking = asking._replace(member_id=self.ids.get(FRESH, ""))
+        self.clients[real] = asking
+        if act.kind in self.protocol.unheard:
+            return Sent(self.now, send), Handled(self.now), self._disconnected(real)
         first, *fired = done.views
-        events: list[Entry] = [Sent(self.now, send), *self._answers(world, first.emissions, real)]
+        events: list[Entry] = [
+            Sent(self.now, send),
+            *self._answers(world, first.emissions, act, real),
+        ]
         events.append(Handled(self.now))
         for view in fired:
-            events += self._answers(world, view.emissions, real)
+            events += self._answers(world, view.emissions, act, real)
         return (*events, Passed(self.now)) if fired else tuple(events)
+
+    def _with_real_id(
+        self, world: World, act: Act, message: Any, done: Transition, whose: str
+    ) -> Any:
+        """Return a request with a real member id in place of one that is only named in worlds.
+
+        A client that makes its id itself sends it again, as long as the group doesn't know it.
+        """
+        sent = getattr(message, "member_id", "")
+        if FRESH in done.naming.ids or sent == FRESH:
+            is_again = bool(sent) and sent not in {FRESH, STRANGE}
+            if is_again and not world.clients[act.client].member_id:
+                self.ids[FRESH] = sent
+            else:
+                self.handed_out += 1
+                self.ids[FRESH] = self.new_id(whose)
+                if sent == FRESH:
+                    self.names.setdefault(self.ids[FRESH], f"c{self.who[act.client] + 1}")
+        if sent in {FRESH, STRANGE}:
+            return replace(message, member_id=self.ids[sent])
+        return message
 
     def new_id(self, whose: str) -> str:
         """Return the id that was just handed out.  `whose`: an instance, or else a client."""
@@ -176,27 +203,26 @@ class Unfolding:
         """Return an id that was never handed out."""
         return f"{STRANGE}-{self.requests}"
 
-    def _passed(self, world: World, done: Transition) -> tuple[Entry, ...]:
+    def _passed(self, world: World, act: Act, done: Transition) -> tuple[Entry, ...]:
         """Let time pass: each timer's answers come at its deadline."""
         began = self.now
         events: list[Entry] = []
         for view in done.views:
             assert isinstance(view.event, tuple)
             self.now = began + view.event.earliest
-            events += self._answers(world, view.emissions, -1)
+            events += self._answers(world, view.emissions, act)
         self.now = began + TICK_MS
         return (*events, Passed(self.now))
 
-    def _disconnected(self, kind: str, real: int) -> Entry:
-        client = self.clients[real]
-        knows_nothing = Client(offers=client.offers)
-        self.clients[real] = knows_nothing if kind == "restart" else client._replace(waits="")
+    def _disconnected(self, real: int) -> Entry:
         connection = f"c{real + 1}.{self.incarnations[real]}"
         self.incarnations[real] += 1
         dropped = self.open.pop(real, None)
         return Disconnected(self.now, connection, () if dropped is None else (dropped.id,))
 
-    def _answers(self, world: World, emissions: Sequence[Emission], real: int) -> list[Answered]:
+    def _answers(
+        self, world: World, emissions: Sequence[Emission], act: Act, real: int = -1
+    ) -> list[Answered]:
         """Answer the clients that wait; requests whose connection is gone are not answered."""
         answers = []
         for emission in emissions:
@@ -212,44 +238,11 @@ class Unfolding:
                 send = self.open.pop(index, None)
                 if send is None or emission.message is None:
                     continue
-                message = self._real(emission.message)
-                self.clients[index] = after_answer(self.clients[index], message)
+                message = self.protocol.real_answer(emission.message, self.ids, self.numbers)
+                client = self.clients[index]
+                self.clients[index] = self.worlds.answered(client, act.kind, message, "")
                 body = message.to_body(send.version)
                 if member_id := body.get("memberId"):
                     self.names.setdefault(member_id, send.client_id)
                 answers.append(Answered(Answer(send.id, self.now, body)))
         return answers
-
-    def _real(self, message: Message) -> Message:
-        """Return an answer in real ids and generations."""
-        match message:
-            case JoinGroupResponse():
-                generation = message.generation_id
-                return replace(
-                    message,
-                    generation_id=generation + self.offset if generation >= 0 else generation,
-                    member_id=self._id(message.member_id),
-                    leader=self._id(message.leader),
-                    members=tuple(
-                        replace(m, member_id=self._id(m.member_id)) for m in message.members
-                    ),
-                )
-            case DescribeGroupsResponse():
-                groups = tuple(
-                    replace(
-                        group,
-                        members=tuple(
-                            replace(m, member_id=self._id(m.member_id)) for m in group.members
-                        ),
-                    )
-                    for group in message.groups
-                )
-                return replace(message, groups=groups)
-            case LeaveGroupResponse():
-                rows = tuple(replace(r, member_id=self._id(r.member_id)) for r in message.members)
-                return replace(message, members=rows)
-            case _:
-                return message
-
-    def _id(self, name: str) -> str:
-        return self.ids.get(name, name)

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, ClassVar, Literal
 
-from fencepost.model.classic.group import Group
 from fencepost.model.messages.draft_messages import MEMBER_NAME, TUPLE_LIST, TWO_LIST
 from fencepost.model.revision import Revision
 from fencepost.model.suggestions import did_you_mean
-from fencepost.properties.worlds.world_client import ODD_ACTS, OFFERS, TICK_MS, Client, Seat
+from fencepost.properties.worlds.protocol_worlds import TICK_MS, Seat
+from fencepost.properties.worlds.world_client import ODD_ACTS, OFFERS, Client
 
 ActKind = Literal[
     "join",
@@ -48,7 +48,15 @@ ActKind = Literal[
     "describe",
     "list",
     "quit",
+    "acknowledge",
+    "lost-join",
+    "lost-heartbeat",
+    "release",
+    "swap",
+    "bare-join",
+    "bare-release",
 ]
+"""The kinds of acts in the scopes of both protocols; a protocol has some of them."""
 ACTS: dict[ActKind, str] = {
     "join": "JoinGroup under the id that the client knows",
     "change": "JoinGroup with another subscription",
@@ -76,7 +84,7 @@ DEFAULT_ACTS: tuple[ActKind, ...] = (
     "tick",
 )
 _OLD_JOIN = {True: 5, False: 3}  # before skipAssignment; before MEMBER_ID_REQUIRED
-_INSTANCES = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+INSTANCES = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _DRAFTS = (MEMBER_NAME, TWO_LIST, TUPLE_LIST)
 
 
@@ -105,6 +113,10 @@ class Scope:
     die at any time.  `keeps_id`: True if a client that left joins again under its old id first.
     """
 
+    protocol: ClassVar[str] = "classic"
+    known_acts: ClassVar[Mapping[str, str]] = ALL_ACTS
+    most_offers: ClassVar[int] = len(OFFERS)
+
     clients: int = 2
     instances: int = 1
     dynamic: int = 0
@@ -132,28 +144,28 @@ class Scope:
         static = self.clients - self.dynamic
         if not 0 <= self.zombies <= static:
             raise ScopeError(f"{self.zombies} of {static} static clients can't be zombies")
-        if static and not 1 <= self.instances <= min(static, len(_INSTANCES)):
+        if static and not 1 <= self.instances <= min(static, len(INSTANCES)):
             raise ScopeError(
                 f"{self.instances} instances for {static} static clients; "
-                f"give 1 to {min(static, len(_INSTANCES))}"
+                f"give 1 to {min(static, len(INSTANCES))}"
             )
         if self.members < 1:
             raise ScopeError(f"{self.members} members at most; there must be room for one")
-        if not 1 <= self.offers <= len(OFFERS):
-            raise ScopeError(f"{self.offers} subscriptions; there are 1 to {len(OFFERS)}")
+        if not 1 <= self.offers <= self.most_offers:
+            raise ScopeError(f"{self.offers} subscriptions; there are 1 to {self.most_offers}")
         if "change" in self.acts and self.offers < 2:
             raise ScopeError("the act `change` needs two subscriptions at least")
         if isinstance(self.acts, str):  # type: ignore[unreachable]  # a file has no types
             raise ScopeError(f"acts are {self.acts!r}; give a tuple, also of one: ({self.acts!r},)")
         for act in self.acts:
-            if act not in ALL_ACTS:
-                near = did_you_mean(str(act), ALL_ACTS)
-                raise ScopeError(f"no act {act!r}{near}; there are {', '.join(ALL_ACTS)}")
+            if act not in self.known_acts:
+                near = did_you_mean(str(act), self.known_acts)
+                raise ScopeError(f"no act {act!r}{near}; there are {', '.join(self.known_acts)}")
 
     def seats(self, revision: Revision) -> tuple[Seat, ...]:
         """Return the clients; each speaks the highest versions that the revision knows."""
         static = self.clients - self.dynamic
-        instances = [_INSTANCES[i % self.instances] for i in range(static)]
+        instances = [INSTANCES[i % self.instances] for i in range(static)]
         kinds: list[str | None] = [*instances, *([None] * self.dynamic)]
         return tuple(
             _seat(revision, kind, old=i < self.old, patience=2 if self.uneven and i % 2 else 1)
@@ -167,7 +179,7 @@ class Scope:
         }
         return config if self.places is None else config | {"group.max.size": self.places}
 
-    def newcomers(self) -> tuple[Client, ...]:
+    def newcomers(self) -> tuple[Any, ...]:
         """Return the clients at the beginning."""
         static = self.clients - self.dynamic
         zombies = range(static - self.zombies, static)
@@ -188,7 +200,7 @@ class Scope:
         """True if a failover or a deletion may end a group: then generations may come back."""
         return not _ENDINGS.isdisjoint(self.acts)
 
-    def allows(self, group: Group | None) -> bool:
+    def allows(self, group: Any) -> bool:
         """Return True if a group is within the bounds."""
         if group is None:
             return True

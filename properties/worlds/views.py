@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
-from fencepost.model.classic.group import Group
 from fencepost.model.messages.messages import LeavingMember
 from fencepost.model.messages.shapes import Message
 from fencepost.model.table.table import Rule
 from fencepost.model.work import Emission, Incoming, Timer
-from fencepost.properties.worlds.world_client import Client, Seat
+from fencepost.properties.worlds.protocol_worlds import Seat
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +36,8 @@ class WorldView:
     `places`: group.max.size, None if there is no bound.
     """
 
-    group: Group | None
-    clients: tuple[Client, ...]
+    group: Any
+    clients: tuple[Any, ...]
     seats: tuple[Seat, ...]
     fails_over: bool = False
     places: int | None = None
@@ -55,9 +55,9 @@ class StepView:
     the groups have their stored state.
     """
 
-    before: Group | None
+    before: Any
     event: Event
-    after: Group | None
+    after: Any
     emissions: tuple[Emission, ...]
     rules: tuple[Rule, ...]
     keeps_stored: bool = True

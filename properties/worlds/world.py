@@ -19,38 +19,27 @@ group, names and answers, and no different notes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from fencepost.model.classic.group import Group
 from fencepost.model.machine import Machine
+from fencepost.model.messages.shapes import Message
 from fencepost.model.revision import Revision
 from fencepost.model.work import Emission, Incoming, Outcome, Span
-from fencepost.properties.worlds import world_client as asks
-from fencepost.properties.worlds.canonical import (
-    FRESH,
-    NOW,
-    Naming,
-    known_as,
-    named,
-    order,
-    own_answer,
-    settled,
-    unchanged,
-)
 from fencepost.properties.worlds.compact_worlds import CompactWorlds, Note
-from fencepost.properties.worlds.scope import ACTS, ActKind, Scope
-from fencepost.properties.worlds.views import Event, Failover, StepView, WorldView
-from fencepost.properties.worlds.world_client import (
+from fencepost.properties.worlds.protocol_worlds import (
     CUT_OFFS,
+    FRESH,
     GROUP,
-    ODD_ACTS,
+    NOW,
     TICK_MS,
     Ask,
-    Client,
+    Naming,
     Seat,
-    after_answer,
-    after_request,
+    own_answer,
 )
+from fencepost.properties.worlds.scope import ActKind, Scope, ScopeError
+from fencepost.properties.worlds.views import Event, Failover, StepView, WorldView
+from fencepost.properties.worlds.worlds_by_protocol import worlds_of
 
 _INSTANT = Span(0, 0)
 
@@ -65,7 +54,7 @@ class Transition(NamedTuple):
     about: tuple[str, ...]
 
 
-_Raw = tuple[Group | None, tuple[Emission, ...], tuple[StepView, ...]]
+_Raw = tuple[Any, tuple[Emission, ...], tuple[StepView, ...]]
 Judge = Callable[[StepView], tuple[Iterable[str], Iterable[str]]]
 
 
@@ -74,13 +63,14 @@ class Outcomes:
 
     def __init__(self, revision: Revision, scope: Scope, judge: Judge | None) -> None:
         self.machine = Machine(revision, scope.config())
+        self._protocol = worlds_of(revision)
         self._rules = {rule.id: rule for _, rule in revision.rules()}
         self._judge = judge
         self._same: Naming | None = None
-        self._keeps_generations = scope.ends_groups
+        self._scope = scope
         self._allows = scope.allows
 
-    def request(self, group: Group | None, incoming: Incoming) -> tuple[Transition, ...]:
+    def request(self, group: Any, incoming: Incoming) -> tuple[Transition, ...]:
         """Return the outcomes of a request."""
         outcomes = self.machine.handle(group, incoming, _INSTANT, group_id=GROUP)
         return self._made(
@@ -94,7 +84,7 @@ class Outcomes:
             ),
         )
 
-    def failover(self, group: Group | None) -> tuple[Transition, ...]:
+    def failover(self, group: Any) -> tuple[Transition, ...]:
         """Return the outcomes of another coordinator taking over."""
         outcomes = self.machine.failover(group, _INSTANT)
         return self._made(
@@ -105,7 +95,7 @@ class Outcomes:
             ),
         )
 
-    def tick(self, group: Group | None) -> tuple[Transition, ...]:
+    def tick(self, group: Any) -> tuple[Transition, ...]:
         """Return the outcomes of a tick of time."""
         return self._made(
             group,
@@ -117,7 +107,7 @@ class Outcomes:
 
     def _fired(
         self,
-        group: Group | None,
+        group: Any,
         emissions: tuple[Emission, ...],
         views: tuple[StepView, ...],
         until: int,
@@ -136,13 +126,13 @@ class Outcomes:
                     answers = (*emissions, *outcome.emissions)
                     yield from self._fired(outcome.group, answers, (*views, view), until)
 
-    def view(self, group: Group | None, event: Event, outcome: Outcome) -> StepView:
+    def view(self, group: Any, event: Event, outcome: Outcome) -> StepView:
         """Return a step as properties see it."""
         rules = tuple(self._rules[r] for r in outcome.rules)
-        stored = self._keeps_generations
+        stored = self._scope.ends_groups
         return StepView(group, event, outcome.group, outcome.emissions, rules, stored)
 
-    def _made(self, before: Group | None, outcomes: Iterable[_Raw]) -> tuple[Transition, ...]:
+    def _made(self, before: Any, outcomes: Iterable[_Raw]) -> tuple[Transition, ...]:
         """Judge outcomes and give them canonical form, each once.  `before` has it already."""
         every = tuple(self._judged(before, *transition) for transition in outcomes)
         if len(every) == 1:
@@ -157,15 +147,15 @@ class Outcomes:
 
     def _judged(
         self,
-        before: Group | None,
-        group: Group | None,
+        before: Any,
+        group: Any,
         emissions: tuple[Emission, ...],
         views: tuple[StepView, ...],
     ) -> Transition:
         if group is before:
             naming = self.unchanged(group)
         else:
-            naming = named(group, keep_generations=self._keeps_generations)
+            naming = self._protocol.named(self._scope, group)
         if self._judge is None or not self._allows(group):
             return Transition(naming, emissions, views, (), ())  # beyond the scope: not judged
         faults: set[str] = set()
@@ -176,23 +166,21 @@ class Outcomes:
             about.update(reached)
         return Transition(naming, emissions, views, tuple(sorted(faults)), tuple(sorted(about)))
 
-    def unchanged(self, group: Group | None) -> Naming:
+    def unchanged(self, group: Any) -> Naming:
         """Return the names of a group that stays as it is."""
         if self._same is None or self._same.group is not group:
-            self._same = unchanged(group)
+            self._same = self._protocol.unchanged(group)
         return self._same
 
 
-__all__ = ["STRANGE", "Act", "Transition", "World", "Worlds"]
-
-STRANGE = "strange"
+__all__ = ["Act", "Transition", "World", "Worlds"]
 
 
 class World(NamedTuple):
     """A group, None if there is none, and the knowledge of its clients."""
 
-    group: Group | None
-    clients: tuple[Client, ...]
+    group: Any
+    clients: tuple[Any, ...]
 
 
 class Act(NamedTuple):
@@ -214,6 +202,12 @@ class Worlds:
 
     def __init__(self, revision: Revision, scope: Scope, judge: Judge | None = None) -> None:
         self.revision = revision
+        self.protocol = worlds_of(revision)
+        if scope.protocol != revision.protocol.name:
+            raise ScopeError(
+                f"the scope is of the {scope.protocol} protocol, and {revision.name} of the "
+                f"{revision.protocol.name} protocol; give a scope of that one"
+            )
         self.scope = scope
         self.seats = scope.seats(revision)
         self._outcomes = Outcomes(revision, scope, judge)
@@ -273,37 +267,17 @@ class Worlds:
         for kind in self._nobodys(world.group):
             yield kind, -1
 
-    def _nobodys(self, group: Group | None) -> Iterator[ActKind]:
+    def _nobodys(self, group: Any) -> Iterator[ActKind]:
         if group is not None:
             if "tick" in self.scope.acts and group.timers:
                 yield "tick"
             if self.scope.fails_over:
                 yield "failover"
 
-    def _can(self, group: Group | None, client: Client, kind: str, seat: Seat) -> bool:
-        match kind:
-            case "tick" | "failover":
-                return False  # nobody's doing
-            case "drop":
-                return bool(client.waits)
-            case "restart":
-                stays = self.scope.leaves_on_close and _is_known(group, client.member_id)
-                return client != Client(offers=client.offers) and not stays
-        if client.waits:
-            return False
-        match kind:
-            case "join" | "change":
-                return bool(client.member_id) or self._has_room(group, seat)
-            case "stranger":
-                return not client.member_id
-            case "leave":
-                return bool(client.member_id)
-            case "remove":
-                return seat.instance is not None
-            case odd if odd in ODD_ACTS:
-                return ODD_ACTS[odd].can(seat, client)
-            case _:
-                return bool(client.member_id) and client.generation >= 0
+    def _can(self, group: Any, client: Any, kind: str, seat: Seat) -> bool:
+        if kind in {"tick", "failover"}:
+            return False  # no client does it
+        return self.protocol.can(self.scope, group, client, kind, seat)
 
     # The same for the explorer, which keeps worlds as numbers.
 
@@ -311,7 +285,7 @@ class Worlds:
         """Return these worlds as integers."""
         return CompactWorlds(self)
 
-    def world(self, group: Group | None, clients: tuple[Client, ...]) -> World:
+    def world(self, group: Any, clients: tuple[Any, ...]) -> World:
         """Return a world."""
         return World(group, clients)
 
@@ -319,21 +293,19 @@ class Worlds:
         """Return an act of the client of this index (-1: of no client)."""
         return Act(note.kind, index, note.choice, note.faults, note.about)
 
-    def acts_of(self, group: Group | None, client: Client, index: int) -> Iterator[ActKind]:
+    def acts_of(self, group: Any, client: Any, index: int) -> Iterator[ActKind]:
         """Yield the acts of a client with this knowledge and seat; no other client matters."""
         for kind in self.scope.acts:
             if self._can(group, client, kind, self.seats[index]):
                 yield kind
 
-    def answers(
-        self, group: Group | None, kind: str, ask: Ask
-    ) -> Iterator[tuple[Note, Transition]]:
+    def answers(self, group: Any, kind: str, ask: Ask) -> Iterator[tuple[Note, Transition]]:
         """Yield the outcomes of a client's request that the scope allows, whoever sends it."""
         for choice, done in enumerate(self._outcomes.request(group, _incoming(ask))):
             if self.scope.allows(done.naming.group):
                 yield Note(kind, choice, done.faults, done.about), done
 
-    def moves_of_nobody(self, group: Group | None) -> Iterator[tuple[Note, Transition]]:
+    def moves_of_nobody(self, group: Any) -> Iterator[tuple[Note, Transition]]:
         """Yield the acts of no client (time, failover) on a group."""
         for kind in self._nobodys(group):
             for choice, done in enumerate(self._outcomes_of(World(group, ()), kind, -1)):
@@ -357,41 +329,17 @@ class Worlds:
         ask = self.ask(world.clients[index], kind, index)
         return self._outcomes.request(world.group, _incoming(ask))
 
-    def ask(self, client: Client, kind: str, index: int) -> Ask:
+    def ask(self, client: Any, kind: str, index: int) -> Ask:
         """Return the request that a client sends in this act."""
-        seat = self.seats[index]
-        match kind:
-            case "join":
-                return asks.join(seat, client)
-            case "change":
-                offers = (client.offers + 1) % self.scope.offers
-                return asks.join(seat, client._replace(offers=offers))
-            case "stranger":
-                return asks.join(seat, client, STRANGE)
-            case "sync":
-                return asks.sync(seat, client)
-            case "heartbeat":
-                return asks.heartbeat(seat, client)
-            case "commit":
-                return asks.commit(seat, client)
-            case "leave":
-                return asks.leave(seat, client)
-            case "remove":
-                return asks.leave(seat, client, by_instance=True)
-            case odd if odd in ODD_ACTS:
-                return ODD_ACTS[odd].ask(seat, client)
-            case _:
-                raise ValueError(f"no act {kind!r}; there are {', '.join(ACTS)}")
+        return self.protocol.ask(self.scope, self.seats[index], client, kind)
 
-    def asking(self, client: Client, kind: str) -> Client:
+    def asking(self, client: Any, kind: str) -> Any:
         """Return the client after it sent this request, before any answer."""
-        if kind == "change":
-            client = client._replace(offers=(client.offers + 1) % self.scope.offers)
-        if kind in {"join", "change", "stranger"} or (kind in ODD_ACTS and ODD_ACTS[kind].joins):
-            return client._replace(leads=False, roster=(), instances=(), assignment=None)
-        if kind in {"leave", "quit"} and not self.scope.keeps_id:
-            return Client(offers=client.offers)
-        return client
+        return self.protocol.asking(self.scope, client, kind)
+
+    def answered(self, client: Any, kind: str, answer: Message | None, waits: str) -> Any:
+        """Return the client whose request was handled: it waits by this name, or was answered."""
+        return self.protocol.answered(self.scope, client, kind, answer, waits)
 
     # What it means to the clients.
 
@@ -399,37 +347,24 @@ class Worlds:
         clients = self._clients_after(world, kind, index, done)
         return self._placed(done.naming, clients)[0]
 
-    def _clients_after(self, world: World, kind: str, index: int, done: Transition) -> list[Client]:
+    def _clients_after(self, world: World, kind: str, index: int, done: Transition) -> list[Any]:
         """Return the clients after an outcome, in the names of before."""
         clients = list(world.clients)
         if index >= 0:
             client = self.asking(clients[index], kind)
-            clients[index] = after_request(client, *own_answer(done.emissions, done.naming))
+            own = own_answer(done.emissions, done.naming)
+            clients[index] = self.answered(client, kind, *own)
         for i, client in enumerate(world.clients):
             if i != index:
-                clients[i] = self.overheard(client, done.emissions)
+                clients[i] = self.protocol.overheard(client, done.emissions)
         return clients
 
-    @staticmethod
-    def overheard(client: Client, emissions: Iterable[Emission]) -> Client:
-        """Return a client after a step of another: its own request was answered."""
-        after = client
-        for emission in emissions:
-            if client.waits and client.waits == emission.request_id:
-                after = after_answer(client, emission.message)
-        return after
-
-    def _cut_off(self, world: World, kind: str, index: int) -> tuple[Naming, list[Client]]:
+    def _cut_off(self, world: World, kind: str, index: int) -> tuple[Naming, list[Any]]:
         clients = list(world.clients)
-        clients[index] = self.cut_off(clients[index], kind)
+        clients[index] = self.protocol.cut_off(clients[index], kind)
         return self.unchanged(world.group), clients
 
-    @staticmethod
-    def cut_off(client: Client, kind: str) -> Client:
-        """Return a client after it starts again, or loses its connection."""
-        return Client(offers=client.offers) if kind == "restart" else client._replace(waits="")
-
-    def unchanged(self, group: Group | None) -> Naming:
+    def unchanged(self, group: Any) -> Naming:
         """Return the names of a group that stays as it is."""
         return self._outcomes.unchanged(group)
 
@@ -449,46 +384,34 @@ class Worlds:
         return who, {**naming.ids, **others}
 
     def _placed(
-        self, naming: Naming, clients: Sequence[Client]
+        self, naming: Naming, clients: Sequence[Any]
     ) -> tuple[World, tuple[int, ...], dict[str, str]]:
         """Return the world of a renamed group and clients that still use the old names."""
-        placed, who, others = self.arranged([known_as(client, naming) for client in clients])
+        placed, who, others = self.arranged(
+            [self.protocol.known_as(client, naming) for client in clients]
+        )
         return World(naming.group, placed), who, others
 
     def arranged(
-        self, renamed: Sequence[Client]
-    ) -> tuple[tuple[Client, ...], tuple[int, ...], dict[str, str]]:
+        self, renamed: Sequence[Any]
+    ) -> tuple[tuple[Any, ...], tuple[int, ...], dict[str, str]]:
         """Return clients in canonical order, their places before, and names of unknown ids."""
         who = list(range(len(renamed)))
         if self.scope.fold:
             for kind in self._kinds:
-                alike = sorted(kind, key=lambda i: order(renamed[i]))
+                alike = sorted(kind, key=lambda i: self.protocol.order(renamed[i]))
                 for place, i in zip(kind, alike, strict=True):
                     who[place] = i
         others: dict[str, str] = {}
-        settled_clients = tuple(settled(renamed[i], others) for i in who)
+        settled_clients = tuple(self.protocol.settled(renamed[i], others) for i in who)
         return settled_clients, tuple(who), others
-
-    def _has_room(self, group: Group | None, seat: Seat) -> bool:
-        if group is None:
-            return True
-        if seat.instance is not None and group.holder(seat.instance) is not None:
-            return True
-        return len(group.members) + len(group.pending) < self.scope.members
 
 
 def _incoming(ask: Ask) -> Incoming:
     return Incoming(NOW, "", ask.api, ask.version, ask.message, FRESH)
 
 
-def _is_known(group: Group | None, member_id: str) -> bool:
-    """Return True if a group has an id, as a member's or a pending one."""
-    if group is None or not member_id:
-        return False
-    return group.member(member_id) is not None or member_id in group.pending
-
-
-def _alike(seats: Sequence[Seat], clients: Sequence[Client]) -> tuple[tuple[int, ...], ...]:
+def _alike(seats: Sequence[Seat], clients: Sequence[Any]) -> tuple[tuple[int, ...], ...]:
     """Group clients of one kind, by index; those alone in their kind are left out."""
     kinds: dict[tuple[object, ...], list[int]] = {}
     for index, (seat, client) in enumerate(zip(seats, clients, strict=True)):

@@ -56,16 +56,12 @@ from fencepost.model.messages.messages import (
     TxnOffsetCommitRequest,
 )
 from fencepost.model.messages.shapes import Message
+from fencepost.properties.worlds.protocol_worlds import GROUP, REBALANCE_MS, SESSION_MS, Ask, Seat
 
-GROUP = "g"
-TICK_MS = 3000
-SESSION_MS = 2 * TICK_MS
-REBALANCE_MS = 3 * TICK_MS
+STRANGE = "strange"
+"""The id of a join under an id that was never handed out."""
 STRANGE_ID = "stranger"
 """A member id that was never handed out."""
-CUT_OFFS = frozenset({"restart", "drop"})
-"""Acts by which a client is cut off; the coordinator sees nothing of them."""
-
 _INSTANCE_SINCE = {"JoinGroup": 5, "SyncGroup": 3, "Heartbeat": 3, "LeaveGroup": 3}
 _INSTANCE_SINCE |= {"OffsetCommit": 7, "TxnOffsetCommit": 3}
 
@@ -75,24 +71,6 @@ OFFERS = (
     (JoinProtocol(name="sticky", metadata=b"a"), JoinProtocol(name="range", metadata=b"a")),
 )
 """Subscriptions that a client may offer; the choice is part of its state."""
-
-
-@dataclass(frozen=True, slots=True)
-class Seat:
-    """The identity of a client.
-
-    `instance`: its instance id; None: it is dynamic.  `versions`: API → the version that it speaks.
-    `patience`: the factor by which its timeouts are longer than the usual ones.
-    """
-
-    instance: str | None
-    versions: Mapping[str, int]
-    patience: int = 1
-
-    @property
-    def name(self) -> str:
-        """Return its name in traces."""
-        return "dynamic" if self.instance is None else self.instance
 
 
 class Client(NamedTuple):
@@ -115,14 +93,6 @@ class Client(NamedTuple):
     waits: str = ""
     offers: int = 0
     instances: tuple[str, ...] = ()
-
-
-class Ask(NamedTuple):
-    """A request to be sent: the API, its version, its body."""
-
-    api: str
-    version: int
-    message: Message
 
 
 def _instance(seat: Seat, api: str, version: int) -> str | None:

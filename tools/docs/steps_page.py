@@ -31,16 +31,17 @@ from fencepost.properties.checking.checking import acts_of_none
 from fencepost.properties.checking.liveness import Fair, Promise
 from fencepost.properties.logic import classic_signature
 from fencepost.properties.logic.logic import Property, Relation
-from fencepost.properties.worlds.canonical import FRESH, NOW
-from fencepost.properties.worlds.scope import ALL_ACTS, CHECK_SCOPES, RARE_SCOPES, NamedScope, Scope
-from fencepost.properties.worlds.views import Event, Failover, StepView, WorldView
-from fencepost.properties.worlds.world_client import (
+from fencepost.properties.worlds.protocol_worlds import (
+    FRESH,
+    NOW,
     REBALANCE_MS,
     SESSION_MS,
     TICK_MS,
-    Client,
     Seat,
 )
+from fencepost.properties.worlds.scope import ALL_ACTS, CHECK_SCOPES, RARE_SCOPES, NamedScope, Scope
+from fencepost.properties.worlds.views import Event, Failover, StepView, WorldView
+from fencepost.properties.worlds.world_client import Client
 
 VOCABULARIES = vocabulary.__name__, shared_features.__name__
 _TITLE = f"""\

@@ -17,13 +17,9 @@ from fencepost.model.history.words import quoted
 from fencepost.model.revision import Revision
 from fencepost.properties.checking.stepping import JudgedWorlds, Stepper, follow
 from fencepost.properties.logic.logic import Property
+from fencepost.properties.worlds.protocol_worlds import SESSION_MS, TICK_MS
 from fencepost.properties.worlds.scope import ALL_ACTS, DEFAULT_ACTS, ActKind, Scope, ScopeError
-from fencepost.properties.worlds.world_client import (
-    NOBODYS_INSTANCE,
-    OFFERS,
-    SESSION_MS,
-    TICK_MS,
-)
+from fencepost.properties.worlds.world_client import NOBODYS_INSTANCE, OFFERS
 from fencepost.traces.files.trace_file import TraceFile
 
 _MANY = 1_000

@@ -28,8 +28,8 @@ from fencepost.properties.judging.explain import explain
 from fencepost.properties.judging.model_states import judge_again
 from fencepost.properties.judging.trace_verdict import TraceVerdict, nearest_first, record_verdict
 from fencepost.properties.worlds.concretise import Run, Turn
+from fencepost.properties.worlds.protocol_worlds import TICK_MS
 from fencepost.properties.worlds.world import Worlds
-from fencepost.properties.worlds.world_client import TICK_MS
 from fencepost.traces.files.trace_file import TraceFile
 
 if TYPE_CHECKING:

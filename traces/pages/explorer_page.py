@@ -25,11 +25,11 @@ from fencepost.properties.checking.checking import stops_of
 from fencepost.properties.checking.stepping import BrokenProperty, JudgedWorlds, Stepper
 from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.logic.logic import Property
-from fencepost.properties.worlds.canonical import FRESH
 from fencepost.properties.worlds.concretise import Turn, Unfolding
+from fencepost.properties.worlds.protocol_worlds import CUT_OFFS, FRESH, TICK_MS
 from fencepost.properties.worlds.scope import ALL_ACTS, Scope
-from fencepost.properties.worlds.world import STRANGE, Act, World, Worlds
-from fencepost.properties.worlds.world_client import CUT_OFFS, TICK_MS, Client
+from fencepost.properties.worlds.world import Act, World, Worlds
+from fencepost.properties.worlds.world_client import STRANGE, Client
 from fencepost.traces.files.run_trace import client_names, run_lines, sent, turn_words
 from fencepost.traces.pages.decisions import rule_json
 from fencepost.traces.pages.group_fields import BROUGHT, fields, knowledge, timer_name

@@ -47,8 +47,8 @@ from typing import NamedTuple
 from fencepost.model.classic.effects import Do
 from fencepost.model.table.table import Rule
 from fencepost.properties.explorer.explorer import explore
+from fencepost.properties.worlds.protocol_worlds import CUT_OFFS, TICK_MS
 from fencepost.properties.worlds.world import Act, World, Worlds
-from fencepost.properties.worlds.world_client import CUT_OFFS, TICK_MS
 
 _FAR = 1 << 60
 

@@ -16,8 +16,7 @@ from fencepost.model.messages.messages import (
 )
 from fencepost.model.messages.shapes import Message
 from fencepost.properties.diff.product import ANYTHING, WAITS, agree, meaning, observed
-from fencepost.properties.worlds.world import STRANGE
-from fencepost.properties.worlds.world_client import Client
+from fencepost.properties.worlds.world_client import STRANGE, Client
 
 NOBODY = (Client(), Client())
 UNKNOWN = Error.UNKNOWN_MEMBER_ID.value

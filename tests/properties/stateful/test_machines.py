@@ -40,9 +40,10 @@ from fencepost.properties.stateful.strategies import (
     programs,
     requests,
 )
+from fencepost.properties.worlds.protocol_worlds import Ask
 from fencepost.properties.worlds.scope import ACTS, Scope
 from fencepost.properties.worlds.world import Act, World, Worlds
-from fencepost.properties.worlds.world_client import ODD_ACTS, Ask
+from fencepost.properties.worlds.world_client import ODD_ACTS
 
 KAFKA_4 = revisions.find("kafka-4")
 STATES_AND_STEPS = [p for p in PROPERTIES.values() if p.kind is not PropertyKind.HISTORY]

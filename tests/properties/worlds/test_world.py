@@ -11,9 +11,9 @@ from fencepost.model.revisions import revisions
 from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.oracle.oracle import judge
 from fencepost.properties.worlds.concretise import unfold
+from fencepost.properties.worlds.protocol_worlds import TICK_MS
 from fencepost.properties.worlds.scope import ACTS, ActKind, Scope, ScopeError
 from fencepost.properties.worlds.world import Act, World, Worlds
-from fencepost.properties.worlds.world_client import TICK_MS
 
 EVERYTHING = tuple(ACTS)
 SCOPES = {

@@ -21,9 +21,9 @@ import pyarrow as pa
 
 from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.properties.explorer.explorer import explore
+from fencepost.properties.worlds.protocol_worlds import CUT_OFFS
 from fencepost.properties.worlds.scope import COVER_SCOPES
 from fencepost.properties.worlds.world import Worlds
-from fencepost.properties.worlds.world_client import CUT_OFFS
 from fencepost.traces.pipeline.corpus.corpus import (
     ITEMS,
     NEEDED,
