@@ -51,7 +51,7 @@ MOVES = "move-coordinator"
 
 
 class Topic(msgspec.Struct, frozen=True):
-    """A topic: its id, as Kafka prints it, and the number of its partitions."""
+    """A topic: its id, as Kafka prints it, and the number of its partitions; 0: it was deleted."""
 
     id: str
     partitions: int

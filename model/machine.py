@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from enum import Enum
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -33,6 +34,12 @@ Assign = Callable[[Any, Callable[[str], int]], Any]
 def missing_topic(name: str) -> bool:
     """Return True if a topic doesn't exist: the default, for names that begin with `missing`."""
     return name.startswith("missing")
+
+
+def _is_missing(topics: Topics, name: str) -> bool:
+    """Return True if a topic isn't among those that there are."""
+    topic = topics.get(name)
+    return topic is None or not topic.partitions
 
 
 class Machine:
@@ -60,7 +67,7 @@ class Machine:
         self.revision = revision
         self.protocol = protocol
         self.topics = topics
-        self.missing = missing if topics is None else lambda name: name not in topics
+        self.missing = missing if topics is None else partial(_is_missing, topics)
         self.assign = assign
         self.config: dict[str, int | None] = {
             **CONFIG_DEFAULTS,

@@ -28,14 +28,15 @@ from fencepost.conformance.serve.broker_apis import (
 )
 from fencepost.conformance.serve.broker_history import History, appending
 from fencepost.conformance.targets.target_registry import find_model
-from fencepost.model.coordinator import CONFIG_DEFAULTS
+from fencepost.model.consumer.settings import MAX_SIZE, SETTINGS
+from fencepost.model.coordinator import CONFIG_DEFAULTS, NAMED_VALUES
 from fencepost.traces.files.bounded import own_version
 
 _SEED_BITS = 32
 _LARGEST = 2**31 - 1
 _MOST_NODES = 9
 _LAST_PORT = 65535
-_NONE_ALLOWED = "group.max.size"
+_NONE_ALLOWED = frozenset({"group.max.size", MAX_SIZE})
 _port = Whole(1, _LAST_PORT)
 
 
@@ -47,13 +48,19 @@ def _settings(
     settings = dict(CONFIG_DEFAULTS)
     for value in values:
         key, equals, text = value.partition("=")
-        if key not in CONFIG_DEFAULTS or not equals:
-            known = ", ".join(CONFIG_DEFAULTS)
+        if key not in {**CONFIG_DEFAULTS, **SETTINGS} or not equals:
+            known = ", ".join((*CONFIG_DEFAULTS, *SETTINGS))
             raise click.BadParameter(f"{value!r} is not KEY=VALUE; the keys are {known}")
-        if text == "none" and key == _NONE_ALLOWED:
+        if text == "none" and key in _NONE_ALLOWED:
             settings[key] = None
             continue
-        least = 1 if key == _NONE_ALLOWED else 0
+        if key in NAMED_VALUES:
+            if text not in NAMED_VALUES[key]:
+                known = ", ".join(NAMED_VALUES[key])
+                raise click.BadParameter(f"{value!r}: the values are {known}")
+            settings[key] = NAMED_VALUES[key].index(text)
+            continue
+        least = 1 if key in _NONE_ALLOWED else 0
         if not text.isascii() or not text.isdigit() or not least <= int(text) <= _LARGEST:
             raise click.BadParameter(f"{value!r}: give a whole number from {least} to {_LARGEST}")
         settings[key] = int(text)
@@ -170,7 +177,9 @@ def serve_command(
 
     \b
     Supported:
-      groups        all versions that the revision has; timers run in real time
+      groups        all versions that the revision has; timers run in real time;
+                    a consumer- revision has the consumer protocol instead of
+                    the classic one
       records       Produce 3-13, Fetch 4-18 (sessions, topic ids),
                     ListOffsets 1-11, OffsetForLeaderEpoch 2-4,
                     InitProducerId 0-5; the newest 64 MiB are kept in memory;
@@ -185,6 +194,9 @@ def serve_command(
     In a transaction, TxnOffsetCommit refuses a member that was replaced or lost its generation.
     Until the commit, OffsetFetch with requireStable answers UNSTABLE_OFFSET_COMMIT.
 
+    The groups of the consumer protocol don't notice that a topic is created, deleted or grown: the
+    next new target has it.
+
     Requests of one connection are handled in order: while a JoinGroup waits, later requests on its
     connection wait, too.  If a client disconnects, its group notices it when the session ends.
     Invalid bytes, unknown APIs or versions, and frames over 16 MiB end the connection.
@@ -198,10 +210,16 @@ def serve_command(
         )
     if advertise is not None and nodes > 1:
         raise click.UsageError("--advertise is for one node: leave out --nodes")
+    revision = find_model(name)
+    if foreign := settings.keys() - {*CONFIG_DEFAULTS, *revision.protocol.settings}:
+        raise click.UsageError(
+            f"{revision.name} has no setting {min(foreign)}: it is of the consumer protocol, so "
+            "leave it out, or serve a revision of that, such as model:consumer-4.3"
+        )
     chosen = secrets.randbits(_SEED_BITS) if seed is None else seed
     with contextlib.ExitStack() as stack:
         broker = ModelBroker(
-            find_model(name),
+            revision,
             settings,
             seed=chosen,
             port=port or 0,

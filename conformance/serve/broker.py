@@ -33,7 +33,7 @@ from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.serve.broker_apis import FIRST_NODE, BrokerApis
 from fencepost.conformance.serve.broker_history import CONTROL, History, KeptBody, RecordedExchange
 from fencepost.conformance.serve.group_coordinator import GroupCoordinator
-from fencepost.conformance.serve.topic_log import Topics
+from fencepost.conformance.serve.topic_log import ServedTopics, Topics
 from fencepost.conformance.targets.tcp.broker_connection import MAX_FRAME
 from fencepost.conformance.targets.tcp.security import Address
 from fencepost.conformance.wire.codec import (
@@ -45,7 +45,7 @@ from fencepost.conformance.wire.codec import (
 )
 from fencepost.conformance.wire.refusal import OF_FETCH_SESSIONS, recoded, refused_rows
 from fencepost.model.coordinator import Config, Send
-from fencepost.model.messages.messages import APIS
+from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.shapes import Message, ShapeError
 from fencepost.model.revision import Revision
 
@@ -272,7 +272,7 @@ class ModelBroker:
             settings,
             seed=seed,
             nodes=self._nodes,
-            missing=lambda topic: topic not in self.topics,
+            topics=ServedTopics(self.topics),
             fail=self._fail,
         )
         self.settings: Config = dict(self.groups.running.machine.config)
@@ -323,7 +323,7 @@ class ModelBroker:
             advertised[FIRST_NODE] = Address(HOST, self._advertised_port)
         self._cluster = BrokerApis(
             advertised,
-            {name: bounds for name, bounds in self.revision.apis.items() if name in APIS},
+            {name: bounds for name, bounds in self.revision.apis.items() if name in ALL_APIS},
             self.settings,
             self.groups,
             self.topics,
@@ -426,8 +426,8 @@ class ModelBroker:
             if exchange is not None:
                 exchange.request_body = KeptBody.of(request.body)
             message: Message | None = None
-            if api in APIS:
-                message = APIS[api].request.from_body(request.body, request.version)
+            if api in ALL_APIS:
+                message = ALL_APIS[api].request.from_body(request.body, request.version)
         except ShapeError:
             client.hang_up()
             return

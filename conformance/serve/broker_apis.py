@@ -33,7 +33,7 @@ from fencepost.conformance.wire.codec import API_KEYS, RequestFrame
 from fencepost.conformance.wire.record_batches import LEADER_EPOCH, RecordsError
 from fencepost.conformance.wire.refusal import Code
 from fencepost.model.bad_input import BadInputError
-from fencepost.model.coordinator import Config
+from fencepost.model.coordinator import Config, named
 from fencepost.model.messages.shapes import NO_UUID
 
 Json = dict[str, Any]
@@ -208,7 +208,7 @@ _LONGEST_NAME = 249
 _GROUP, _TRANSACTION = 0, 1
 _TOPIC, _BROKER = 2, 4
 _NO_SUCH_KEY = "this broker has coordinators for groups and transactions only"
-_STATIC_CONFIG, _INT = 4, 3
+_STATIC_CONFIG, _STRING, _INT = 4, 2, 3
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?")
 _SOFTWARE_SINCE = 3
 _NULL_IS_ALL_SINCE = 1
@@ -451,7 +451,8 @@ class BrokerApis:
                 if requested is None
                 else [k for k in self._settings if k in requested]
             )
-            rows = [_setting(key, self._settings[key]) for key in keys]
+            values = named(self._settings)
+            rows = [_setting(key, values[key]) for key in keys]
         elif kind == _TOPIC and name not in self.topics:
             code = Code.UNKNOWN_TOPIC_OR_PARTITION
         elif kind != _TOPIC:
@@ -472,7 +473,7 @@ def _version_rows(versions: Mapping[str, tuple[int, int]]) -> list[dict[str, Any
     ]
 
 
-def _setting(key: str, value: int | None) -> dict[str, Any]:
+def _setting(key: str, value: int | str | None) -> dict[str, Any]:
     return {
         "name": key,
         "value": str(NO_LIMIT if value is None else value),
@@ -480,7 +481,7 @@ def _setting(key: str, value: int | None) -> dict[str, Any]:
         "configSource": _STATIC_CONFIG,
         "isSensitive": False,
         "synonyms": [],
-        "configType": _INT,
+        "configType": _STRING if isinstance(value, str) else _INT,
         "documentation": None,
     }
 

@@ -29,7 +29,8 @@ from fencepost.conformance.wire.record_batches import summary
 from fencepost.model.bad_input import BadInputError
 from fencepost.model.coordinator import Body, CoordinatorFailure
 from fencepost.model.history.history import Exchange
-from fencepost.model.messages.messages import APIS, Api
+from fencepost.model.messages.draft_messages import ALL_APIS
+from fencepost.model.messages.messages import Api
 from fencepost.model.messages.shapes import Message
 from fencepost.traces.files.text_files import opened_to_append
 
@@ -169,7 +170,7 @@ class RecordedExchange(Exchange[Message | None, Message | None]):
         return msgspec.json.encode(line) + b"\n"
 
     def _known_api(self) -> Api | None:
-        api = APIS.get(self.api)
+        api = ALL_APIS.get(self.api)
         return api if api is not None and api.lowest <= self.version <= api.highest else None
 
 

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from fencepost.conformance.targets.model_coordinator import RunningModel, coordinating_machine
 from fencepost.conformance.wire.refusal import Code, refused_message
 from fencepost.model.classic.group import Offset
-from fencepost.model.coordinator import Answer, Config, Send
+from fencepost.model.coordinator import Answer, Config, Send, Topics
 from fencepost.model.messages.messages import TxnOffsetCommitRequest, groups_of
 from fencepost.model.messages.shapes import Message
 from fencepost.model.revision import Revision
@@ -34,7 +34,7 @@ Deliver = Callable[[int, dict[str, Any]], None]
 class GroupCoordinator:
     """All groups of a broker, and the node that coordinates each.
 
-    `missing`: returns True if a topic doesn't exist.  `fail`: takes the exception of a timer.
+    `topics`: those that there are, now and later.  `fail`: takes the exception of a timer.
     """
 
     def __init__(
@@ -44,12 +44,12 @@ class GroupCoordinator:
         *,
         seed: int,
         nodes: Sequence[int],
-        missing: Callable[[str], bool],
+        topics: Topics,
         fail: Callable[[Exception], None],
     ) -> None:
         self._random = random.Random(seed)  # noqa: S311  (choices, no secrets)
         self.running = RunningModel(
-            coordinating_machine(revision, settings, missing),
+            coordinating_machine(revision, settings, topics=topics),
             choose=self.choose,
             new_id=self._new_id,
         )

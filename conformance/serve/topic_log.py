@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 
 from fencepost.conformance.wire.record_batches import Batch, RecordsError, batches_in
 from fencepost.conformance.wire.refusal import Code
+from fencepost.model import coordinator
 from fencepost.model.messages.shapes import NO_UUID, uuid_text
 
 RETENTION_BYTES = 64 << 20
@@ -142,6 +143,8 @@ class Topics(Mapping[str, Topic]):
         self._retention_bytes = retention_bytes
         self._by_name: dict[str, Topic] = {}
         self._by_id: dict[str, Topic] = {}
+        self.deleted: dict[str, str] = {}
+        """The last id of each topic that was deleted."""
         self._made = 0
         self._logs = 0
 
@@ -178,6 +181,7 @@ class Topics(Mapping[str, Topic]):
         if topic is None:
             return False
         del self._by_id[topic.id]
+        self.deleted[name] = topic.id
         self._logs -= len(topic.partitions)
         return True
 
@@ -236,6 +240,25 @@ class Session:
     ranges: dict[Place, FetchRange]
     reported: dict[Place, tuple[int, int]] = field(default_factory=dict)
     """End and start of the log."""
+
+
+class ServedTopics(Mapping[str, coordinator.Topic]):
+    """The topics as the model needs them: without their records, and with the deleted ones."""
+
+    def __init__(self, topics: Topics) -> None:
+        self._topics = topics
+
+    def __getitem__(self, name: str) -> coordinator.Topic:
+        topic = self._topics.get(name)
+        if topic is None:
+            return coordinator.Topic(self._topics.deleted[name], 0)
+        return coordinator.Topic(topic.id, len(topic.partitions))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**self._topics, **self._topics.deleted})
+
+    def __len__(self) -> int:
+        return len({*self._topics, *self._topics.deleted})
 
 
 class Fetches:

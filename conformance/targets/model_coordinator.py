@@ -229,7 +229,9 @@ class RunningModel:
         self.remove_offsets(gone)
 
     def remove_offsets(self, topics: frozenset[str]) -> None:
-        """Delete topics now: all groups' offsets for them go."""
+        """Delete topics now: all groups' offsets for them go, if the protocol models that."""
+        if TopicsDeleted not in self.machine.protocol.operations:
+            return
         event = TopicsDeleted(self.now_ms, tuple(sorted(topics)))
         for group_id, group in sorted(self.groups.items()):
             outcome = self._choose(self.machine.operate(group, event, self._span()))

@@ -10,6 +10,13 @@ from enum import IntEnum
 from typing import Any, NamedTuple
 
 from fencepost.conformance.wire.codec import RequestFrame
+from fencepost.model.messages.consumer_messages import (
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupDescribeResponse,
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+    DescribedConsumerGroup,
+)
 from fencepost.model.messages.messages import (
     CommittedPartition,
     CommittedTopic,
@@ -150,6 +157,13 @@ def refused_message(message: Message, version: int, code: int) -> Message:
             return DescribeGroupsResponse(groups=tuple(described))
         case OffsetDeleteRequest():
             return OffsetDeleteResponse(error_code=code)
+        case ConsumerGroupHeartbeatRequest():
+            return ConsumerGroupHeartbeatResponse(error_code=code)
+        case ConsumerGroupDescribeRequest():
+            consumers = (
+                DescribedConsumerGroup(group_id=g, error_code=code) for g in message.group_ids
+            )
+            return ConsumerGroupDescribeResponse(groups=tuple(consumers))
         case DeleteGroupsRequest():
             deleted = (DeletedGroup(group_id=g, error_code=code) for g in message.groups_names)
             return DeleteGroupsResponse(results=tuple(deleted))

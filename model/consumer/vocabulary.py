@@ -86,7 +86,7 @@ class Leave(Word):
 class Owned(Word):
     """Result of comparing the partitions that the caller owns with its assigned ones."""
 
-    NULL = "not said"
+    NULL = "null"
     SUBSET = "within the assigned"
     EXCESS = "more than the assigned"
 

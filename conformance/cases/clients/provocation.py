@@ -22,8 +22,8 @@ from msgspec import Meta
 from fencepost.conformance.wire.codec import API_KEYS
 from fencepost.conformance.wire.refusal import REFUSABLE
 from fencepost.model.bad_input import BadInputError
+from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.errors import KAFKA_ERRORS
-from fencepost.model.messages.messages import APIS
 from fencepost.model.suggestions import did_you_mean
 from fencepost.traces.files.bounded import read_json
 from fencepost.traces.files.document_schema import DocumentSchema
@@ -117,7 +117,7 @@ class Provocation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
             raise ValueError(
                 f"`code` {self.code!r} is not an error of Kafka{did_you_mean(self.code, CODES)}"
             )
-        if self.code and self.api not in {*APIS, *REFUSABLE}:
+        if self.code and self.api not in {*ALL_APIS, *REFUSABLE}:
             raise ValueError(f"`api` {self.api!r} can't be answered with an error here")
 
     @property
@@ -219,5 +219,5 @@ class Provocations:
 def names_in(client_id: str | None, body: Mapping[str, Any]) -> set[str]:
     """Collect the names that a request bears: its client, its member and its instance."""
     rows = [body, *(body.get("members") or ())]
-    names = {row.get(key) for row in rows for key in ("memberId", "groupInstanceId")}
+    names = {row.get(key) for row in rows for key in ("memberId", "groupInstanceId", "instanceId")}
     return {name for name in (client_id, *names) if name}

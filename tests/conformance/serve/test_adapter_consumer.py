@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.consumer_bodies import assigned, heartbeat_body
 
 from fencepost.conformance.serve.adapter import serve
 from fencepost.conformance.targets.in_process import ModelCoordinator
@@ -41,21 +42,7 @@ def send(number: int, api: str, version: int, **body: Any) -> Json:
 
 
 def beat(number: int, member: str, epoch: int, **changes: Any) -> Json:
-    full = epoch == 0
-    body = {
-        "groupId": "g",
-        "memberId": member,
-        "memberEpoch": epoch,
-        "instanceId": None,
-        "rackId": None,
-        "rebalanceTimeoutMs": 30_000 if full else -1,
-        "subscribedTopicNames": ["t"] if full else None,
-        "subscribedTopicRegex": None,
-        "serverAssignor": None,
-        "topicPartitions": [] if full else None,
-        **changes,
-    }
-    return send(number, "ConsumerGroupHeartbeat", 1, **body)
+    return send(number, "ConsumerGroupHeartbeat", 1, **heartbeat_body(member, epoch, **changes))
 
 
 def body_in(reply: Json) -> Json:
@@ -74,10 +61,6 @@ def given(**partitions: int) -> Json:
         "config": {"group.consumer.assignment.interval.ms": 0},
         "topics": topics,
     }
-
-
-def assigned(body: Json) -> dict[str, list[int]]:
-    return {row["topicId"]: row["partitions"] for row in body["assignment"]["topicPartitions"]}
 
 
 def test_the_exchange_of_the_page_is_that_of_the_model() -> None:

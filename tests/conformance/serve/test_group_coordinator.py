@@ -11,9 +11,10 @@ from support.served import QUICK
 
 from fencepost.conformance.serve.group_coordinator import GroupCoordinator
 from fencepost.conformance.wire.codec import decode_message, decode_request, encode_message
-from fencepost.model.coordinator import Send, codes_in
+from fencepost.model.coordinator import Send, Topic, codes_in
 from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import APIS, HeartbeatRequest
+from fencepost.model.messages.shapes import NO_UUID
 from fencepost.model.revisions import revisions
 from fencepost.model.table.shared_features import Availability
 
@@ -29,7 +30,7 @@ async def groups() -> AsyncIterator[GroupCoordinator]:
         QUICK,
         seed=1,
         nodes=(1, 2, 3),
-        missing=lambda topic: False,  # noqa: ARG005  (all topics are there)
+        topics={"t": Topic(NO_UUID, 1)},
         fail=lambda error: pytest.fail(str(error)),
     )
     opened.start(asyncio.get_running_loop().time())

@@ -1,0 +1,28 @@
+"""Bodies of requests of the consumer protocol, for tests that send JSON or bytes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def heartbeat_body(member: str, epoch: int, **changes: Any) -> dict[str, Any]:
+    """A heartbeat of version 1 in group g: a join to topic t, if the epoch is 0."""
+    full = epoch == 0
+    return {
+        "groupId": "g",
+        "memberId": member,
+        "memberEpoch": epoch,
+        "instanceId": None,
+        "rackId": None,
+        "rebalanceTimeoutMs": 30_000 if full else -1,
+        "subscribedTopicNames": ["t"] if full else None,
+        "subscribedTopicRegex": None,
+        "serverAssignor": None,
+        "topicPartitions": [] if full else None,
+        **changes,
+    }
+
+
+def assigned(body: dict[str, Any]) -> dict[str, list[int]]:
+    """The partitions in an assignment, by the id of their topic."""
+    return {row["topicId"]: row["partitions"] for row in body["assignment"]["topicPartitions"]}
