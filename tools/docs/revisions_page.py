@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fencepost.conformance.targets.target_registry import find_revision
+from fencepost.model.revision import Revision
+from fencepost.model.revisions.revisions import CONSUMER_NAMES
 from fencepost.properties.diff.revision_diff import Comparison, compare_revisions
 from fencepost.properties.worlds.scope import DIFF_SCOPES
 from fencepost.traces.files.difference_trace import bounds_words, describe_difference, lost_words
@@ -84,6 +86,12 @@ $ echo $?
 The comparison is exhaustive within these bounds:
 """
 
+CONSUMER_ABOUT = """\
+## The consumer protocol
+
+These are the revisions of the consumer protocol (KIP-848): releases of Kafka, the text of the KIP,
+and a proposal. Each has the rules of its neighbour but for the differences in its table.
+`consumer-4.3` is [the base](consumer-table.md)."""
 _CUT = """\
 Some answers of the two have different forms, and clients learn different facts from them. The
 comparison ends at such an answer."""
@@ -101,6 +109,30 @@ def _lines() -> Iterator[str]:
         comparison = compare_revisions(find_revision(first), find_revision(other), DIFF_SCOPES)
         yield from (f"## {first} → {other}", "", about, "")
         yield from _pair(comparison)
+    yield from (CONSUMER_ABOUT, "")
+    for revision in map(find_revision, CONSUMER_NAMES[1:]):
+        yield from (
+            f"### {revision.base} → {revision.name}",
+            "",
+            f"{_sentence(revision.about)}",
+            "",
+        )
+        yield from _differences(revision)
+
+
+def _sentence(about: str) -> str:
+    return f"{about[0].upper()}{about[1:]}."
+
+
+def _differences(revision: Revision) -> Iterator[str]:
+    """List the differences of a revision to its base: passage → rules."""
+    rules: dict[str, list[str]] = {}
+    for difference in revision.differences:
+        rules.setdefault(difference.passage, []).append(f"`{difference.rule_id}`")
+    if rules:
+        yield from ("| source | rules |", "|---|---|")
+        yield from (f"| {passage} | {', '.join(ids)} |" for passage, ids in rules.items())
+        yield ""
 
 
 def _pair(comparison: Comparison) -> Iterator[str]:

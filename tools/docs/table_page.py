@@ -1,18 +1,17 @@
-"""Make `docs/table.md` and `docs/states.md`: the decision table, and the states of a group.
+"""Make the pages of the decision tables of both protocols, and of the states of a classic group.
 
-`python -m tools.docs.table_page docs` writes both.
+`python -m tools.docs.table_page docs` writes `table.md`, `consumer-table.md` and `states.md`.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 from itertools import groupby
 from pathlib import Path
 
 from fencepost.conformance.targets.target_registry import DEFAULT_REVISION, find_revision
-from fencepost.model.classic.cells import COLUMNS
 from fencepost.model.classic.vocabulary import GroupState
 from fencepost.model.revision import Revision
 from fencepost.model.table.columns import Row, print_rows
@@ -20,6 +19,8 @@ from fencepost.model.table.table import Table
 from fencepost.traces.pages.decisions import Edge, edges
 
 TABLE_FILE = "table.md"
+CONSUMER_FILE = "consumer-table.md"
+CONSUMER_REVISION = "consumer-4.3"
 STATES_FILE = "states.md"
 
 _MADE = "<!-- Made by `python -m tools.docs.table_page docs`; don't edit. -->"
@@ -30,10 +31,11 @@ _TABLE_TITLE = f"""\
 {_MADE}
 
 This is the reference of all rules of `{DEFAULT_REVISION}`, the behaviour of a correct current
-coordinator. Each request and each timer has a table. The coordinator tries the *checks* in order,
-and the first one that applies gives the answer. If no check applies, exactly one *row* does.
-[The state diagram](states.md) shows the changes of state, and [the model](designers/model.md)
-describes the machine.
+coordinator in the classic protocol. Each request and each timer has a table. The coordinator tries
+the *checks* in order, and the first one that applies gives the answer. If no check applies, exactly
+one *row* does. [The state diagram](states.md) shows the changes of state, and [the
+model](designers/model.md) describes the machine. The consumer protocol has [tables of its
+own]({CONSUMER_FILE}); [one page](protocols.md) compares what a static member meets in both.
 
 - *mid* is the member id of the request, *inst* its instance id, *state* the state of the group. An
   empty cell means any value. *more* has further conditions.
@@ -70,6 +72,64 @@ Terms in the cells:
   and a part of R is left. *used up*: otherwise.
 """
 
+_CONSUMER_TITLE = f"""\
+# The decision table of the consumer protocol
+
+{_MADE}
+
+This is the reference of all rules of `{CONSUMER_REVISION}`, the consumer protocol (KIP-848) of
+Apache Kafka 4.3.0. [The page of revisions](revisions.md#the-consumer-protocol) lists what other
+releases, the text of the KIP and a proposal do otherwise. The pages of [the classic
+protocol]({TABLE_FILE}) and of [both](protocols.md) are beside it.
+
+A ConsumerGroupHeartbeat with epoch 0 is a join, with -1 or -2 a leave, and else a heartbeat proper:
+each has a table. The coordinator tries the *checks* in order, and the first one that applies gives
+the answer. If no check applies, exactly one *row* does.
+
+- *mid* is the member id of the request, *inst* its instance id. The *holder* of an instance is the
+  member id that it is mapped to. An empty cell means any value. *more* has further conditions.
+- A holder that left with -2 is *released*, any other one is *live*.
+- *R* is the rebalance timeout of the member, *v* the version of the request.
+- Below each row are its id, its level (MUST, SHOULD or MAY: [how binding it
+  is](brokers/certify.md#levels)), the reason, and the *source*.
+
+`fencepost explain ID --revision {CONSUMER_REVISION}` shows one rule, and
+`fencepost table --revision consumer-4.4` the tables of another release.
+
+## States
+
+A group is *Empty* without members, *Assigning* while its target is older than its epoch, *Stable*
+if each member has its part of the target, and else *Reconciling*. A released member counts as
+reconciling. Descriptions show this state; no rule depends on it.
+
+A member has three phases.
+
+```mermaid
+stateDiagram-v2
+    Stable --> Unrevoked: its target lacks partitions that it has
+    Stable --> Unreleased: others have partitions of its target
+    Unrevoked --> Stable: it gave them up, and all of its target is free
+    Unrevoked --> Unreleased: it gave them up, and others have a part
+    Unreleased --> Stable: the others gave them up
+    Unreleased --> Unrevoked: a new target
+```
+
+The target itself is open: any assignment is correct that gives each partition of each subscribed
+topic to one of its subscribers.
+
+## Timers
+
+| timer | it runs | at its end |
+|---|---|---|
+| session, for each member | from each successful join or heartbeat, and after a failover; not \
+from a release. Its length is the group's | the member is removed, live or released |
+| rebalance, for each member | while the member has partitions to give up; its length is *R* | the \
+member is removed |
+| assignment, for the group | from a new target, for `group.consumer.assignment.interval.ms` | a \
+new target is not delayed any more |
+
+"""
+
 _STATES_TITLE = f"""\
 # The states of a group
 
@@ -91,14 +151,15 @@ All other rules of [the table](table.md) keep the state: they reject, answer or 
 _NAMES = {GroupState.ABSENT: "[*]"}
 
 
-def table_page(revision: Revision) -> str:
+def table_page(revision: Revision, title: str = _TABLE_TITLE) -> str:
     """Make the page of rules."""
-    tables = ("\n".join(_table(table)) for table in revision.tables.values())
-    return "\n".join([_TABLE_TITLE, *tables])
+    names = revision.protocol.columns.headings
+    tables = ("\n".join(_table(table, names)) for table in revision.tables.values())
+    return "\n".join([title, *tables])
 
 
-def _table(table: Table) -> Iterator[str]:
-    headings, rows = print_rows(table, COLUMNS.headings)
+def _table(table: Table, names: Sequence[str]) -> Iterator[str]:
+    headings, rows = print_rows(table, names)
     yield from (f"## {_heading(table)}", "", '<table class="rules">', "<thead><tr>")
     yield "".join(f"<th>{heading}</th>" for heading in headings)
     yield "</tr></thead>"
@@ -166,9 +227,14 @@ def _links(rules: tuple[str, ...]) -> str:
 
 
 def main(folder: Path) -> None:
-    """Write both pages."""
+    """Write all pages."""
     revision = find_revision(DEFAULT_REVISION)
-    for name, text in ((TABLE_FILE, table_page(revision)), (STATES_FILE, states_page(revision))):
+    pages = {
+        TABLE_FILE: table_page(revision),
+        CONSUMER_FILE: table_page(find_revision(CONSUMER_REVISION), _CONSUMER_TITLE),
+        STATES_FILE: states_page(revision),
+    }
+    for name, text in pages.items():
         (folder / name).write_text(text, encoding="utf-8", newline="\n")
 
 

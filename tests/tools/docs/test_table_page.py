@@ -10,33 +10,53 @@ from support.places import ROOT
 
 from fencepost.conformance.targets.target_registry import find_revision
 from fencepost.model.classic.vocabulary import GroupState
+from fencepost.model.revision import Revision
 from fencepost.traces.pages.decisions import edges
-from tools.docs.table_page import STATES_FILE, TABLE_FILE, main, states_page, table_page
+from tools.docs.table_page import (
+    CONSUMER_FILE,
+    STATES_FILE,
+    TABLE_FILE,
+    main,
+    states_page,
+    table_page,
+)
 
 DOCS = ROOT / "docs"
 BASE = find_revision("kafka-4")
+CONSUMER = find_revision("consumer-4.3")
 
 
-@pytest.mark.parametrize("name", [TABLE_FILE, STATES_FILE])
-def test_the_page_is_what_is_made_now(tmp_path: Path, name: str) -> None:
+def test_the_pages_are_what_is_made_now(tmp_path: Path) -> None:
     main(tmp_path)
-    assert (tmp_path / name).read_text("utf-8") == (DOCS / name).read_text("utf-8"), (
+    made = {path.name: path.read_text("utf-8") for path in tmp_path.iterdir()}
+    assert made.keys() == {TABLE_FILE, CONSUMER_FILE, STATES_FILE}
+    assert made == {name: (DOCS / name).read_text("utf-8") for name in made}, (
         "make it anew: python -m tools.docs.table_page docs"
     )
 
 
-def test_each_rule_has_a_row_of_cells_under_the_headings_of_its_table() -> None:
+@pytest.mark.parametrize(
+    ("revision", "headings"),
+    [
+        (BASE, ["mid", "inst", "state", "more", "then"]),
+        (CONSUMER, ["mid", "inst", "holder", "more", "then"]),
+    ],
+    ids=["classic", "consumer"],
+)
+def test_each_rule_has_a_row_of_cells_under_the_headings_of_its_table(
+    revision: Revision, headings: list[str]
+) -> None:
     bodies = [
         (re.findall(r"<th>(.*?)</th>", table), body)
-        for table in re.findall(r"<table.*?</table>", table_page(BASE), re.DOTALL)
+        for table in re.findall(r"<table.*?</table>", table_page(revision), re.DOTALL)
         for body in re.findall(r"<tbody.*?</tbody>", table, re.DOTALL)
     ]
     ids = [re.findall(r"<code>([A-Z0-9-]+)</code>", body) for _, body in bodies]
-    assert ids == [[rule.id] for _, rule in BASE.rules()]
-    for headings, body in bodies:
-        assert re.findall(r'data-column="(.*?)"', body) == headings
-        assert f'colspan="{len(headings)}"' in body
-    assert bodies[0][0] == ["mid", "inst", "state", "more", "then"]
+    assert ids == [[rule.id] for _, rule in revision.rules()]
+    for own, body in bodies:
+        assert re.findall(r'data-column="(.*?)"', body) == own
+        assert f'colspan="{len(own)}"' in body
+    assert bodies[0][0] == headings
 
 
 def test_a_row_reads_as_the_table_of_the_kip() -> None:
