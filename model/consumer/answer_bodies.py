@@ -47,8 +47,8 @@ HeartbeatAnswer = ConsumerGroupHeartbeatResponse
 
 _SEVERAL_SINCE = 8
 """From this version on OffsetFetch may name several groups."""
-_CONSUMER = 1
-"""The type of a member of this protocol in a description."""
+_CLASSIC, _CONSUMER = 0, 1
+"""The types of members in a description, by their protocol."""
 
 
 def is_full(request: ConsumerGroupHeartbeatRequest) -> bool:
@@ -125,7 +125,7 @@ def describe_answer(
                 (p for p, _ in (*m.assigned, *(m.revoking if counts_revoking else ()))), ids
             ),
             target_assignment=_assignment(group.target_of(m.member_id), ids),
-            member_type=_CONSUMER,
+            member_type=_CONSUMER if m.classic is None else _CLASSIC,
         )
         for m in group.members
     )

@@ -82,7 +82,9 @@ def holder(group: ConsumerGroup | None, instance_id: str | None) -> Holder:
     member = _holder_member(group, instance_id)
     if member is None:
         return Holder.NOBODY
-    return Holder.RELEASED if member.is_released else Holder.LIVE
+    if member.is_released:
+        return Holder.RELEASED
+    return Holder.LIVE if member.classic is None else Holder.CLASSIC
 
 
 def caller(group: ConsumerGroup | None, member_id: str) -> Caller:
@@ -120,8 +122,8 @@ def _compared(group: ConsumerGroup | None, request: ConsumerGroupHeartbeatReques
         return None
     where = inst(group, request.instance_id, request.member_id)
     if where is Inst.OTHER:
-        member = _holder_member(group, request.instance_id)
-        return member if member is not None and member.is_released else None
+        is_live = holder(group, request.instance_id) is Holder.LIVE
+        return None if is_live else _holder_member(group, request.instance_id)
     return None if where is Inst.DANGLING else group.member(request.member_id)
 
 

@@ -18,12 +18,15 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from fencepost.model.messages.messages import JoinProtocol
 from fencepost.model.messages.subscription import TopicPartition
 from fencepost.model.work import Timer
 
 SESSION = "session"
 REBALANCE = "rebalance"
 ASSIGNMENT = "assignment"
+JOIN = "join"
+SYNC = "sync"
 """The kinds of a group's timers: see `ConsumerGroup`."""
 
 RELEASED_EPOCH = -2
@@ -64,12 +67,19 @@ class Offset(NamedTuple):
     metadata: str | None
 
 
+class ClassicSide(msgspec.Struct, frozen=True):
+    """Fields of a member of the classic protocol: from its JoinGroup."""
+
+    session_timeout_ms: int
+    protocols: tuple[JoinProtocol, ...]
+
+
 class Member(msgspec.Struct, frozen=True, cache_hash=True):
     """A member of a group.
 
     `epoch`: -2 while it is released.  `assigned`: what it may own.  `revoking`: what it was told to
     give up.  `topics`: the names that it subscribes to, sorted; `regex`: the expression.
-    `rebalance_timeout_ms`: of itself, from its join.
+    `rebalance_timeout_ms`: of itself, from its join.  `classic`: None for one of this protocol.
     """
 
     member_id: str
@@ -85,6 +95,7 @@ class Member(msgspec.Struct, frozen=True, cache_hash=True):
     regex: str = ""
     assignor: str = ""
     rack_id: str = ""
+    classic: ClassicSide | None = None
 
     @property
     def is_static(self) -> bool:
@@ -110,7 +121,8 @@ class ConsumerGroup(msgspec.Struct, frozen=True, cache_hash=True):
     is gone.
 
     `timers`: each has a kind: session (subject: a member id), rebalance (the time to revoke;
-    subject: a member id), or assignment (until it ends, a new target may wait; subject "").
+    subject: a member id), or assignment (until it ends, a new target may wait; subject "").  A
+    classic member has a timer join once it is to join again, or sync once it joined.
     """
 
     epoch: int = 0

@@ -16,9 +16,11 @@ from fencepost.model.consumer.consumer_work import ConsumerWork
 from fencepost.model.consumer.effects import Do
 from fencepost.model.consumer.group import (
     ASSIGNMENT,
+    JOIN,
     REBALANCE,
     RELEASED_EPOCH,
     SESSION,
+    SYNC,
     Held,
     Member,
     Offset,
@@ -142,8 +144,12 @@ def map_caller(work: ConsumerWork) -> None:
 
 
 def update_member(work: ConsumerWork) -> None:
-    """Take what the request gives: subscription, rebalance timeout, assignor, rack."""
-    work.group = work.group.with_member(_updated(work, caller(work)))
+    """Take what the request gives: subscription, rebalance timeout, assignor, rack.
+
+    The member is one of this protocol from now on.
+    """
+    group = work.group.with_member(_updated(work, caller(work)))
+    work.group = group.without_timer(JOIN, work.caller).without_timer(SYNC, work.caller)
 
 
 def _updated(work: ConsumerWork, member: Member) -> Member:
@@ -159,6 +165,7 @@ def _updated(work: ConsumerWork, member: Member) -> Member:
         rebalance_timeout_ms=member.rebalance_timeout_ms if timeout_ms == -1 else timeout_ms,
         assignor=sent.server_assignor or member.assignor,
         rack_id=sent.rack_id or member.rack_id,
+        classic=None,
     )
 
 
@@ -275,7 +282,7 @@ def _reconcile(work: ConsumerWork, target: Partitions) -> None:
     if changed == member:
         return
     work.group = group.with_member(changed).without_timer(REBALANCE, work.caller)
-    if changed.phase is Phase.UNREVOKED:
+    if changed.phase is Phase.UNREVOKED and changed.classic is None:
         work.set_timer(REBALANCE, work.caller, changed.rebalance_timeout_ms)
 
 
@@ -305,8 +312,10 @@ def _advanced(work: ConsumerWork, member: Member, target: Partitions, kept: Held
 
 
 def restart_session(work: ConsumerWork, timeout_ms: int) -> None:
-    """Restart the caller's session timer, which is the group's, not the client's."""
-    work.set_timer(SESSION, caller(work).member_id, timeout_ms)
+    """Restart the caller's session timer: the group's, or its own for a classic member."""
+    member = caller(work)
+    own_ms = timeout_ms if member.classic is None else member.classic.session_timeout_ms
+    work.set_timer(SESSION, member.member_id, own_ms)
 
 
 def answer_assignment(work: ConsumerWork, interval_ms: int) -> None:

@@ -46,11 +46,15 @@ class Inst(Word):
 
 
 class Holder(Word):
-    """State of the member that the instance is mapped to."""
+    """State of the member that the instance is mapped to.
+
+    CLASSIC: it joined by JoinGroup, and is not released.
+    """
 
     NOBODY = "nobody"
     LIVE = "live"
     RELEASED = "released"
+    CLASSIC = "of the classic protocol"
 
 
 class Caller(Word):
@@ -268,7 +272,7 @@ def _is_feasible_change(
     if change is None:
         return True
     own = mid is Mid.MEMBER and inst in {Inst.NONE, Inst.UNMAPPED, Inst.OWN}
-    comparable = own or (inst is Inst.OTHER and holder is Holder.RELEASED)
+    comparable = own or (inst is Inst.OTHER and holder in {Holder.RELEASED, Holder.CLASSIC})
     if comparable is (change is Change.MEANINGLESS):
         return False
     return comparable or assignor is not Assignor.ANOTHER

@@ -210,8 +210,11 @@ _BUMPED = tuple(rule_id for rule_id in _RULES if f"{rule_id}-CHANGED" in _RULES)
 """Rules that have a twin with a bump, for another subscription."""
 _FREEING = frozenset(
     {
-        *(f"CG-JOIN-{name}" for name in ("COPY", "CHANGE-INSTANCE", "TARGET-LOST")),
-        *(f"CG-JOIN-{name}-CHANGED" for name in ("COPY", "CHANGE-INSTANCE", "TARGET-LOST")),
+        *(f"CG-JOIN-{name}" for name in ("COPY", "COPY-CLASSIC", "CHANGE-INSTANCE", "TARGET-LOST")),
+        *(
+            f"CG-JOIN-{name}-CHANGED"
+            for name in ("COPY", "COPY-CLASSIC", "CHANGE-INSTANCE", "TARGET-LOST")
+        ),
     }
 )
 
@@ -295,7 +298,7 @@ CONSUMER_4_4 = derive(
 _23542 = "KIP-848 and apache/kafka#23542 (open): a join that is sent again"
 _REFUSED = tuple(
     f"CG-JOIN-{name}{twin}"
-    for name in ("COPY", "BECOME-STATIC", "CHANGE-INSTANCE", "TARGET-LOST")
+    for name in ("COPY", "COPY-CLASSIC", "BECOME-STATIC", "CHANGE-INSTANCE", "TARGET-LOST")
     for twin in ("", "-CHANGED")
 )
 
@@ -384,7 +387,7 @@ def _kip_joins() -> Iterator[Difference]:
             ),
         )
         yield SetRule(_JOIN, kept, _KIP_MEMBER)
-        for name in ("COPY", "CHANGE-INSTANCE"):
+        for name in ("COPY", "COPY-CLASSIC", "CHANGE-INSTANCE"):
             yield SetRule(_JOIN, _freed(_RULES[f"CG-JOIN-{name}{twin}"]), _KIP_ENDS)
 
 

@@ -8,6 +8,7 @@ brings its instance is refused, even the holder itself.  Only a released holder 
 from __future__ import annotations
 
 from fencepost.model.consumer.cells import (
+    CLASSIC,
     DANGLING,
     EMPTY,
     LIVE,
@@ -39,6 +40,7 @@ from fencepost.model.consumer.vocabulary import (
     Fields,
 )
 from fencepost.model.messages.errors import Error
+from fencepost.model.table.expr import any_of
 from fencepost.model.table.shared_features import COORDINATOR, GROUP_ID, ROOM, Room, version_feature
 from fencepost.model.table.table import Level, Rule, Table
 
@@ -136,6 +138,29 @@ ROWS = (
             because=(
                 "a member that brings a released instance becomes a copy of its holder; its own "
                 "partitions have no owner until the next epoch"
+            ),
+        )
+    ),
+    *common_checks.with_bump(
+        Rule(
+            "CG-JOIN-TAKE-CLASSIC",
+            when(any_of(when(mid=(EMPTY, UNKNOWN), inst=OTHER), when(inst=OWN)), holder=CLASSIC),
+            REPLACED,
+            level=Level.SHOULD,
+            source=src.KAFKA_17228,
+            because="the holder is a classic member, which any join replaces, released or not",
+        )
+    ),
+    *common_checks.with_bump(
+        Rule(
+            "CG-JOIN-COPY-CLASSIC",
+            when(mid=MEMBER, inst=OTHER, holder=CLASSIC),
+            REPLACED,
+            level=Level.MAY,
+            source=src.KAFKA_STATIC,
+            because=(
+                "a member that brings a classic member's instance becomes a copy of its holder; "
+                "its own partitions have no owner until the next epoch"
             ),
         )
     ),
