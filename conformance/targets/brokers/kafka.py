@@ -54,6 +54,7 @@ from fencepost.conformance.targets.brokers.started import (
 from fencepost.conformance.targets.tcp.cluster_admin import Admin, AdminError, Deadlines
 from fencepost.conformance.targets.tcp.security import Address, parse_address
 from fencepost.conformance.targets.tcp.tcp import Failovers, TcpTarget
+from fencepost.model.consumer.settings import SETTINGS
 from fencepost.model.coordinator import CONFIG_DEFAULTS, MOVES, codes_in
 from fencepost.model.messages.errors import MOVING, Error, error_name
 from fencepost.properties.departures.known_departures import coordinator_of
@@ -74,6 +75,11 @@ _COMMON = {
     "log.cleaner.enable": "false",
     "auto.create.topics.enable": "false",
 }
+_OF_CONSUMERS = {
+    "group.consumer.min.session.timeout.ms": "100",
+    "group.consumer.min.heartbeat.interval.ms": "100",
+}
+"""So that cases of the consumer protocol can have short timeouts."""
 _LOGGING_CONFIG = """\
 log4j.rootLogger=WARN, out
 log4j.appender.out=org.apache.log4j.ConsoleAppender
@@ -126,7 +132,8 @@ def server_properties(
             "inter.broker.listener.name": "PLAINTEXT",
             "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
         }
-    return known | version.choice | _COMMON | dict(extra)
+    consumers = _OF_CONSUMERS if version.has_consumer_protocol else {}
+    return known | version.choice | _COMMON | consumers | dict(extra)
 
 
 def zookeeper_properties(data: Path, port: int) -> dict[str, str]:
@@ -522,7 +529,7 @@ class KafkaTarget(StartedTarget):
     its own to a file of its own, with its number in the name.
     """
 
-    settable = frozenset(CONFIG_DEFAULTS)
+    settable = frozenset({*CONFIG_DEFAULTS, *SETTINGS})
 
     def __init__(
         self,

@@ -61,6 +61,11 @@ class KafkaVersion:
         return coordinator_of(f"kafka:{self}") == NEW
 
     @property
+    def has_consumer_protocol(self) -> bool:
+        """Return True if members may use the consumer protocol without further settings."""
+        return self.number >= (4, 0, 0)
+
+    @property
     def choice(self) -> dict[str, str]:
         """The setting that chooses the coordinator, where there is a choice and it was made."""
         if self.coordinator is None:

@@ -35,6 +35,7 @@ from fencepost.model.coordinator import (
     AsyncCoordinator,
     CoordinatorFailure,
     Provenance,
+    named,
 )
 from fencepost.model.plans.plan_order import DELAY
 from fencepost.traces.files.text_files import temporary_folder
@@ -61,7 +62,8 @@ class BrokerVariant:
 
     def properties(self) -> dict[str, str]:
         """Return the settings as a broker's configuration has them."""
-        return {key: str(NO_LIMIT if v is None else v) for key, v in self.settings}
+        values = named(dict(self.settings))
+        return {key: str(NO_LIMIT if v is None else v) for key, v in values.items()}
 
 
 FIRST = BrokerVariant()
@@ -228,7 +230,7 @@ class StartedTarget(Target):
         await asyncio.gather(*(self._started(k) for k in sorted(kinds, key=str)))
 
     def _kind(self, needed: ScopeNeeds) -> BrokerVariant:
-        has = self.tcp.settings
+        has = self.tcp.settings | self.tcp.consumer_settings
         differs = {k: v for k, v in needed.settings.items() if has.get(k) != v}
         delay = differs.get(DELAY) or 0
         if not differs.keys() <= self.settable or delay > _LONGEST_DELAY_MS:

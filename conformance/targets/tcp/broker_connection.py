@@ -46,8 +46,8 @@ from fencepost.conformance.wire.codec import (
     decode_response,
     encode_message,
 )
+from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.errors import kafka_error
-from fencepost.model.messages.messages import APIS
 from fencepost.traces.files.bounded import LINE_LIMIT
 
 _MOST_IDLE = 2000
@@ -260,7 +260,7 @@ class Connection(asyncio.Protocol):
             sentence = f"The broker sent {len(frame)} bytes {UNSOLICITED}{detail}."
             self._on_event(Stray(sentence, at, frame[:_QUOTED_BYTES]))
             return
-        decode = decode_response if request.api in APIS else decode_message
+        decode = decode_response if request.api in ALL_APIS else decode_message
         decoded = decode(request.api, request.version, frame)
         if decoded.correlation_id not in {None, request.correlation_id}:
             sentence = (

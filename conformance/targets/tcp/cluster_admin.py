@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypeVar
 
+from msgspec.structs import replace
+
 from fencepost.conformance.targets.target import NO_LIMIT
 from fencepost.conformance.targets.tcp.broker_connection import (
     Connection,
@@ -40,7 +42,14 @@ from fencepost.conformance.targets.tcp.security import (
     resolve,
 )
 from fencepost.conformance.wire.codec import API_KEYS
-from fencepost.model.coordinator import CONFIG_DEFAULTS, METADATA_LIMIT, RECORD_LIMIT
+from fencepost.model.consumer.settings import MAX_SIZE, SETTINGS
+from fencepost.model.coordinator import (
+    CONFIG_DEFAULTS,
+    METADATA_LIMIT,
+    NAMED_VALUES,
+    RECORD_LIMIT,
+)
+from fencepost.model.messages.consumer_messages import ConsumerGroupHeartbeatRequest
 from fencepost.model.messages.errors import MOVING, Error, error_name
 
 PARTITIONS = 4
@@ -59,6 +68,8 @@ _HIGHEST = {
     "DescribeConfigs": 2,
     "DeleteGroups": 2,
     "DescribeGroups": 4,
+    "ConsumerGroupDescribe": 1,
+    "ConsumerGroupHeartbeat": 1,
     "LeaveGroup": 5,
     "ListGroups": 2,
     "Produce": 8,
@@ -70,8 +81,15 @@ _HIGHEST = {
     "OffsetFetch": 7,
 }
 _BATCHES_SINCE = 3
+CONSUMER_BEAT = ConsumerGroupHeartbeatRequest.API
+_MEMBER = "fencepost-probe"
+_ASSIGNED_S = 5.0
+"""Seconds to wait until a new topic is assigned."""
+_WITH_IDS = 12
+"""A version of Metadata that has the ids of topics."""
 _NONE_IF_HUGE = {
     "group.max.size",
+    MAX_SIZE,
     "offsets.retention.check.interval.ms",
     METADATA_LIMIT,
     RECORD_LIMIT,
@@ -220,10 +238,15 @@ class Admin:
         return version
 
     async def call(
-        self, api: str, body: Mapping[str, Any], at: Address | None = None
+        self,
+        api: str,
+        body: Mapping[str, Any],
+        at: Address | None = None,
+        version: int | None = None,
     ) -> dict[str, Any]:
         """Send one request; return the answer's body.  Raises AdminError, AddressError."""
-        version, where = self.version_of(api), at or self.bootstrap
+        where = at or self.bootstrap
+        version = self.version_of(api) if version is None else version
         try:
             event = await self._ask(where, api, version, body, self._deadlines.answer_s)
         except TimeoutError:
@@ -360,7 +383,10 @@ class Admin:
         Raises AdminError.
         """
         settings: dict[str, int] = {}
-        for names in (list(CONFIG_DEFAULTS), None):  # 2.7.0 finds no two at once (KAFKA-12235)
+        for names in (
+            [*CONFIG_DEFAULTS, *SETTINGS],
+            None,
+        ):  # 2.7.0 finds no two at once (KAFKA-12235)
             resource = {
                 "resourceType": _BROKER_RESOURCE,
                 "resourceName": str(node_id),
@@ -369,9 +395,10 @@ class Admin:
             answer = await self.call("DescribeConfigs", {"resources": [resource]}, at)
             rows = [row for r in answer["results"] if r["errorCode"] == 0 for row in r["configs"]]
             settings |= {
-                row["name"]: int(row["value"])
+                row["name"]: number
                 for row in rows
-                if row["name"] in CONFIG_DEFAULTS and (row["value"] or "").lstrip("-").isdigit()
+                if row["name"] in {*CONFIG_DEFAULTS, *SETTINGS}
+                and (number := _number(row["name"], row["value"])) is not None
             }
             if settings:
                 break
@@ -411,6 +438,50 @@ class Admin:
         if not await repeat(attempt, self._deadlines.answer_s):
             raise problem
 
+    @property
+    def has_topic_ids(self) -> bool:
+        """Return True if Metadata has the ids of topics."""
+        return self.advertised.get("Metadata", (0, -1))[1] >= _WITH_IDS
+
+    async def topic_id(self, name: str) -> str:
+        """Return the id of a topic that exists.  Raises AdminError."""
+
+        async def attempt() -> str | None:
+            answer = await self.call("Metadata", {"topics": [{"name": name}]}, version=_WITH_IDS)
+            rows = (row for row in answer["topics"] if not row["errorCode"])
+            return next((row["topicId"] for row in rows), None)
+
+        topic_id: str | None = await repeat(attempt, self._deadlines.answer_s)
+        if topic_id is None:
+            raise AdminError(f"Metadata names no id of the topic {name}")
+        return topic_id
+
+    async def until_assigned(self, topic: str, partitions: int, group_id: str, at: Address) -> None:
+        """Wait until a coordinator assigns a new topic: it knows it later than Metadata does.
+
+        `group_id`: of a group that nobody else uses.  It may never assign it, by a fault of its
+        own: after a few seconds the case shows that.  Raises AdminError.
+        """
+        version = self.version_of(CONSUMER_BEAT)
+        join = ConsumerGroupHeartbeatRequest(
+            group_id=group_id,
+            member_id=_MEMBER,
+            member_epoch=0,
+            rebalance_timeout_ms=10_000,
+            subscribed_topic_names=(topic,),
+            subscribed_topic_regex="" if version else None,
+            topic_partitions=(),
+        )
+
+        async def attempt() -> bool | None:
+            answer = await self.call(CONSUMER_BEAT, join.to_body(version), at)
+            rows = (answer["assignment"] or {}).get("topicPartitions", ())
+            leave = replace(join, member_epoch=-1)
+            await self.call(CONSUMER_BEAT, leave.to_body(version), at)
+            return True if sum(len(row["partitions"]) for row in rows) == partitions else None
+
+        await repeat(attempt, _ASSIGNED_S)
+
     async def delete_topic(self, name: str, at: Address | None) -> None:
         """Delete a topic; `forgotten` shows if it is gone.  Raises AdminError."""
         with contextlib.suppress(UnreadableError):
@@ -442,6 +513,18 @@ class Admin:
             return [{"groupId": group_id, "members": rows}] if rows else []
         return [{"groupId": group_id, "memberId": member_id} for member_id in member_ids]
 
+    async def _consumer_leaves(self, group_ids: Sequence[str], at: Address) -> list[dict[str, Any]]:
+        """Return the requests that remove the members of groups of the consumer protocol."""
+        if "ConsumerGroupDescribe" not in self.advertised:
+            return []
+        body = {"groupIds": list(group_ids), "includeAuthorizedOperations": False}
+        described = await self.call("ConsumerGroupDescribe", body, at)
+        return [
+            body
+            for group in described["groups"]
+            for body in self._leaves(group["groupId"], [m["memberId"] for m in group["members"]])
+        ]
+
     async def remove_groups(self, group_ids: Sequence[str], at: Address) -> list[str]:
         """Take the members out of groups, then delete them; return those that stay.
 
@@ -453,6 +536,7 @@ class Admin:
             for group in described["groups"]
             for body in self._leaves(group["groupId"], [m["memberId"] for m in group["members"]])
         ]
+        leaves += await self._consumer_leaves(group_ids, at)
         shares = [leaves[first::_AT_ONCE] for first in range(min(_AT_ONCE, len(leaves)))]
         parts = (self._call_in_turn("LeaveGroup", share, at) for share in shares)
         for result in await asyncio.gather(*parts, return_exceptions=True):
@@ -461,6 +545,13 @@ class Admin:
         answer = await self.call("DeleteGroups", {"groupsNames": list(group_ids)}, at)
         gone = {Error.NONE.value, Error.GROUP_ID_NOT_FOUND.value}
         return [row["groupId"] for row in answer["results"] if row["errorCode"] not in gone]
+
+
+def _number(name: str, value: str | None) -> int | None:
+    """Return the value of a setting as a number; None for a value that is none."""
+    if name in NAMED_VALUES and (word := (value or "").lower()) in NAMED_VALUES[name]:
+        return NAMED_VALUES[name].index(word)
+    return int(value) if value and value.lstrip("-").isdigit() else None
 
 
 def _reason(error: OSError) -> str:

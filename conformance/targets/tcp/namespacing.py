@@ -5,15 +5,20 @@ name that is never created; one whose name begins with `own` is the case's own, 
 deleted; subscriptions name it, too.  Every other one is the topic of the run; so two topics in one
 request could not be kept apart and are refused.  An empty group id stays empty, because the case is
 about it.
+
+Where a reset names the topics, each is a topic of its own on the cluster, shared with other cases
+that need as many partitions.  Then all other names are missing, and ids are mapped, too.
 """
 
 from __future__ import annotations
 
 import base64
+import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fencepost.model.coordinator import UnsupportedError, codes_in
+from fencepost.model.messages.consumer_messages import CONSUMER_APIS
 from fencepost.model.messages.errors import Error
 from fencepost.model.messages.subscription import encode_string, subscribed_topics
 from fencepost.traces.logs.request_log import OWN_GROUPS
@@ -31,6 +36,16 @@ class Names:
         self._topic = topic
         self._topics: dict[str, str] = {}
         self._subscriptions: dict[str, str] = {}
+        self._reals: dict[str, str] = {}
+        """Each topic of a reset: its name on the cluster."""
+        self._ids: dict[str, str] = {}
+        """Each id of such a topic: its id on the cluster."""
+        self._own_ids: dict[str, str] = {}
+
+    def know(self, name: str, topic_id: str, real: str, real_id: str) -> None:
+        """Map a topic of a reset to a topic on the cluster."""
+        self._reals[name], self._topics[real] = real, name
+        self._ids[topic_id], self._own_ids[real_id] = real_id, topic_id
 
     def group(self, group_id: str) -> str:
         """Return the name on the cluster."""
@@ -40,6 +55,8 @@ class Names:
         """Return the name of a topic on the cluster."""
         if name.startswith(OWN):
             return f"{self.prefix}{name}"
+        if self._reals:
+            return self._reals.get(name, f"{self._topic}-{name}")
         return self._topic if _is_ours(name) else f"{self._topic}-{name}"
 
     def own_topics(self) -> list[str]:
@@ -61,9 +78,11 @@ class Names:
             out["groups"] = [self.group(g) if isinstance(g, str) else g for g in groups]
         elif isinstance(groups, list):
             out["groups"] = [self.request(api, g) if isinstance(g, dict) else g for g in groups]
-        named = out.get("groupsNames")
-        if isinstance(named, list):
-            out["groupsNames"] = [self.group(g) if isinstance(g, str) else g for g in named]
+        for key in ("groupsNames", "groupIds"):
+            if isinstance(named := out.get(key), list):
+                out[key] = [self.group(g) if isinstance(g, str) else g for g in named]
+        if api == "ConsumerGroupHeartbeat":
+            out |= self._beating(out)
         protocols = out.get("protocols")
         if isinstance(protocols, list):
             out["protocols"] = [
@@ -76,6 +95,38 @@ class Names:
         if isinstance(topics, list):
             out["topics"] = list(self._to_cluster(topics))
         return out
+
+    def _beating(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the topics of a heartbeat, with the names and ids of the cluster.
+
+        Raises UnsupportedError for an expression, which would match topics of others.
+        """
+        out: dict[str, Any] = {}
+        if body.get("subscribedTopicRegex"):
+            raise UnsupportedError("a subscribedTopicRegex on a broker that has other topics, too")
+        if (names := body.get("subscribedTopicNames")) is not None:
+            reals = {name: self.topic(name) if name else name for name in names}
+            self._topics |= {real: name for name, real in reals.items()}
+            out["subscribedTopicNames"] = [reals[name] for name in names]
+        if (rows := body.get("topicPartitions")) is not None:
+            out["topicPartitions"] = [
+                {**row, "topicId": self._ids.get(row["topicId"], row["topicId"])} for row in rows
+            ]
+        return out
+
+    def _plain(self, value: Any, key: str = "") -> Any:
+        """Return a part of an answer with the case's names and ids of topics."""
+        match value:
+            case dict():
+                return {inner: self._plain(each, inner) for inner, each in value.items()}
+            case list():
+                return [self._plain(each, key) for each in value]
+            case str() if key == "topicId":
+                return self._own_ids.get(value, value)
+            case str() if key in {"topicName", "subscribedTopicNames"}:
+                return self._topics.get(value, value)
+            case _:
+                return value
 
     def _subscribing(self, metadata: str) -> str:
         """Return a subscription, in base64, with the cluster's name of the case's own topic."""
@@ -97,7 +148,7 @@ class Names:
 
     def _to_cluster(self, rows: list[Any]) -> Iterator[Any]:
         ours = {row["name"] for row in rows if isinstance(row, dict) and _is_ours(row.get("name"))}
-        if len(ours) > 1:
+        if len(ours) > 1 and not self._reals:
             raise UnsupportedError(f"two topics in one request ({', '.join(sorted(ours))})")
         for row in rows:
             name = row.get("name") if isinstance(row, dict) else None
@@ -119,7 +170,7 @@ class Names:
             ]
         if "results" in out:
             out["results"] = [self._row(row) for row in out["results"]]
-        return self._row(out)
+        return self._row(self._plain(out) if api in CONSUMER_APIS else out)
 
     def _member(self, row: Mapping[str, Any]) -> dict[str, Any]:
         fields = ("metadata", "memberMetadata")
@@ -160,7 +211,8 @@ def lacks_topic(body: Mapping[str, Any]) -> bool:
 def groups_in(body: Mapping[str, Any]) -> list[str]:
     """Return the group ids that a request names, wherever its API has them."""
     named = [body["groupId"]] if isinstance(body.get("groupId"), str) else []
-    for row in (*(body.get("groups") or ()), *(body.get("groupsNames") or ())):
+    several = (body.get(key) or () for key in ("groups", "groupsNames", "groupIds"))
+    for row in itertools.chain(*several):
         group_id = row.get("groupId") if isinstance(row, dict) else row
         if isinstance(group_id, str):
             named.append(group_id)

@@ -42,7 +42,9 @@ from fencepost.conformance.targets.tcp.broker_connection import (
     is_readable,
 )
 from fencepost.conformance.targets.tcp.cluster_admin import (
+    CONSUMER_BEAT,
     DEADLINES,
+    PARTITIONS,
     AccessError,
     Admin,
     AdminError,
@@ -67,15 +69,22 @@ from fencepost.conformance.targets.tcp.transactions import (
     Transactions,
     offers_transactions,
 )
+from fencepost.model.consumer.settings import ASSIGNMENT_INTERVAL, SETTINGS
+from fencepost.model.consumer.settings import PARTITIONS as PARTITIONS_OF_TOPICS
 from fencepost.model.coordinator import (
     CONFIG_DEFAULTS,
+    TOPICS,
     AsyncCoordinator,
     CoordinatorFailure,
     Hello,
     Provenance,
     UnsupportedError,
 )
-from fencepost.model.messages.messages import APIS
+from fencepost.model.messages.consumer_messages import (
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupHeartbeatRequest,
+)
+from fencepost.model.messages.draft_messages import ALL_APIS
 
 HangUp = Callable[[], None]
 _QUIET_S = 0.5
@@ -250,6 +259,13 @@ def harmless(api: str, version: int, group_id: str) -> dict[str, Any]:
             return {"groupsNames": [group_id]}
         case "OffsetDelete":
             return {"groupId": group_id}
+        case "ConsumerGroupHeartbeat":
+            beat = ConsumerGroupHeartbeatRequest(
+                group_id=group_id, member_id=_MEMBER, member_epoch=1
+            )
+            return beat.to_body(version)
+        case "ConsumerGroupDescribe":
+            return ConsumerGroupDescribeRequest(group_ids=(group_id,)).to_body(version)
         case _:
             return {}
 
@@ -270,7 +286,7 @@ async def probe(
     gate = asyncio.Semaphore(_AT_ONCE)
     pairs = [
         (name, version)
-        for name, api in APIS.items()
+        for name, api in ALL_APIS.items()
         if name in advertised
         for version in range(
             max(api.lowest, advertised[name][0]), min(api.highest, advertised[name][1]) + 1
@@ -335,6 +351,10 @@ _OF_GROUPS_SINCE = {"OffsetCommit": 1, "OffsetFetch": 1}
 """Version 0 means offsets in ZooKeeper: no group is asked, and a Kafka without one refuses it."""
 
 
+_OF_CONSUMERS = {**SETTINGS, ASSIGNMENT_INTERVAL: 0}
+"""Settings of the consumer protocol, with Kafka's defaults; one without the interval, as Kafka
+before 4.3, makes targets at once."""
+del _OF_CONSUMERS[PARTITIONS_OF_TOPICS]
 _UNREPORTED = {"offsets.retention.check.interval.ms": 600_000}
 """Kafka's default, assumed of somebody else's broker unless it reports another value."""
 
@@ -373,8 +393,8 @@ class TcpTarget(Target):
         security: Security = PLAINTEXT,
         named_as: Address | None = None,
     ) -> None:
-        if unknown := sorted(set(settings or {}) - set(CONFIG_DEFAULTS)):
-            known = ", ".join(CONFIG_DEFAULTS)
+        if unknown := sorted(set(settings or {}) - {*CONFIG_DEFAULTS, *_OF_CONSUMERS}):
+            known = ", ".join((*CONFIG_DEFAULTS, *_OF_CONSUMERS))
             raise AddressError(f"{unknown[0]!r} is no group setting; there are {known}")
         self.address = parse_address(address)
         self.name = name or f"tcp://{self.address}"
@@ -384,6 +404,8 @@ class TcpTarget(Target):
             self.address, remote=remote, deadlines=deadlines, security=security, named_as=named_as
         )
         self.settings: dict[str, int | None] = dict(CONFIG_DEFAULTS)
+        self.consumer_settings: dict[str, int | None] = {}
+        """Settings of the consumer protocol, if the broker speaks it."""
         if not temporary:
             self.settings |= _UNREPORTED
         self.settings_source: dict[str, str] = dict.fromkeys(CONFIG_DEFAULTS, "assumed")
@@ -419,6 +441,7 @@ class TcpTarget(Target):
         self._transactions = Transactions(self.admin, deadlines.coordinator_s)
         self._topics: dict[str, asyncio.Future[None]] = {}
         """Topics of ours, which may exist: each is made once."""
+        self._topic_ids: dict[str, str] = {}
         self._numbers = itertools.count(1)
         self._groups: dict[str, Address] = {}
 
@@ -431,7 +454,7 @@ class TcpTarget(Target):
                 max(api.lowest, versions[name][0], _OF_GROUPS_SINCE.get(name, 0)),
                 min(api.highest, versions[name][1]),
             )
-            for name, api in APIS.items()
+            for name, api in ALL_APIS.items()
             if name in versions and (name != COMMIT or offers_transactions(versions))
         }
         return {name: bounds for name, bounds in both.items() if bounds[0] <= bounds[1]}
@@ -462,9 +485,13 @@ class TcpTarget(Target):
 
     async def _learn_settings(self) -> None:
         reported = await self._reported_settings()
-        for source, known in (("describe-configs", reported), ("option", self._options)):
+        for source, every in (("describe-configs", reported), ("option", self._options)):
+            known = {key: value for key, value in every.items() if key in CONFIG_DEFAULTS}
             self.settings.update(known)
             self.settings_source.update(dict.fromkeys(known, source))
+        if CONSUMER_BEAT in self.admin.advertised:
+            known = {k: v for k, v in (reported | self._options).items() if k in _OF_CONSUMERS}
+            self.consumer_settings = {**_OF_CONSUMERS, **known}
 
     async def _reported_settings(self) -> dict[str, int | None]:
         """Return the brokers' settings.  Raises TargetUnavailableError where they don't agree."""
@@ -565,9 +592,9 @@ class TcpTarget(Target):
             self.topic_problem = str(error)
             self.remarks += (f"no topic could be made: {error}",)
 
-    async def _made_once(self, topic: str) -> None:
+    async def _made_once(self, topic: str, partitions: int = PARTITIONS) -> None:
         if topic not in self._topics:  # from here on it may exist, whatever the answer
-            made = self.admin.create_topic(topic, self._controller)
+            made = self.admin.create_topic(topic, self._controller, partitions)
             self._topics[topic] = asyncio.ensure_future(made)
         await asyncio.shield(self._topics[topic])
 
@@ -578,6 +605,25 @@ class TcpTarget(Target):
         """
         with _helping("topics that are made for a case"):
             await self._made_once(name)
+
+    async def topic_with(self, partitions: int, name: str) -> tuple[str, str]:
+        """Make a topic that cases share, unless that was done before; return its name and id.
+
+        `name`: the whole name of a topic of one case, or what distinguishes a shared one from
+        others with as many partitions.  Raises as `make_topic`.
+        """
+        is_own = name.startswith(PREFIX)
+        topic = name if is_own else f"{PREFIX}{self.run}-topic-{partitions}-{name}"
+        with _helping("topics that are made for a case"):
+            await self._made_once(topic, partitions)
+            if topic not in self._topic_ids:
+                topic_id = await self.admin.topic_id(topic)
+                group_id = f"{topic}-probe"
+                at = await self.admin.find_coordinator(group_id)
+                self.made(group_id, at)
+                await self.admin.until_assigned(topic, partitions, group_id, at)
+                self._topic_ids[topic] = topic_id
+        return topic, self._topic_ids[topic]
 
     async def delete_topic(self, name: str) -> None:
         """Delete such a topic, until no broker knows it.  Raises as `make_topic`."""
@@ -603,6 +649,8 @@ class TcpTarget(Target):
         features = self._features
         if not {"CreateTopics", "DeleteTopics"} <= self.admin.advertised.keys():
             features -= {"delete-topics"}
+        if CONSUMER_BEAT in self.working and self.admin.has_topic_ids:
+            features |= {TOPICS}
         broken = {api: frozenset(versions) for api, versions in self.broken.items()}
         return Hello(
             self._implementation, self._version, "real", dict(self.working), features, broken

@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -53,8 +53,8 @@ from fencepost.model.coordinator import (
     UnsupportedError,
     codes_in,
 )
+from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.errors import Error
-from fencepost.model.messages.messages import APIS
 from fencepost.model.messages.shapes import ShapeError
 from fencepost.model.plans.steps import DeleteTopics, OperatorStep
 
@@ -66,6 +66,7 @@ class Cluster(Protocol):
     deadlines: Deadlines
     lines: ConnectionPool
     settings: dict[str, int | None]
+    consumer_settings: dict[str, int | None]
     anchor: Address
     is_alone: bool
     may_refuse: bool
@@ -104,6 +105,13 @@ class Cluster(Protocol):
         """
         ...
 
+    async def topic_with(self, partitions: int, name: str) -> tuple[str, str]:
+        """Make a topic that cases share, unless that was done before; return its name and id.
+
+        `name`: distinguishes it from others with as many partitions.  Raises as `make_topic`.
+        """
+        ...
+
     async def delete_topic(self, name: str) -> None:
         """Delete such a topic, until no broker knows it.  Raises as `make_topic`."""
         ...
@@ -132,7 +140,8 @@ _MAX_STRAYS = 20
 _MOST_IDS = 1000
 """The most request ids to remember: more than a case has; a control asks for hours."""
 
-_FOUNDING = {"JoinGroup", "OffsetCommit", COMMIT}  # the requests that make a group
+_FOUNDING = {"JoinGroup", "ConsumerGroupHeartbeat", "OffsetCommit", COMMIT}
+"""The requests that make a group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,14 +194,28 @@ class TcpScope(AsyncCoordinator):
         return self._begun + answer.at_ms / 1000
 
     async def reset(self, config: Config, topics: Topics | None = None) -> Reset:
-        """Begin again under new names.  The settings are the broker's; none can be changed."""
+        """Begin again under new names.  The settings are the broker's; none can be changed.
+
+        `topics`: made on the broker, or shared with other scopes; their ids are mapped.  The reply
+        has the settings of the consumer protocol only if there are any.
+        """
+        settings = dict(self._cluster.settings)
         if topics is not None:
-            raise UnsupportedError(TOPICS)
-        if unknown := sorted(set(config) - set(self._cluster.settings)):
+            if TOPICS not in self._cluster.describe().features:
+                raise UnsupportedError(TOPICS)
+            settings |= self._cluster.consumer_settings
+        if unknown := sorted(set(config) - set(settings)):
             raise UnsupportedError(unknown[0])
         dropped = self._hang_up()
         self._begin()
-        return Reset(dict(self._cluster.settings), dropped)
+        alike: Counter[int] = Counter()
+        for name, topic in sorted((topics or {}).items()):
+            alike[topic.partitions] += 1
+            own = self._names.topic(name) if name.startswith(OWN) else f"{alike[topic.partitions]}"
+            real, real_id = await self._cluster.topic_with(topic.partitions, own)
+            self._names.know(name, topic.id, real, real_id)
+        self._begun = self._clock()
+        return Reset(settings, dropped, topics or {})
 
     async def send(self, request: Send) -> list[Answer]:
         """Write the request; return answers that are there already.
@@ -248,7 +271,7 @@ class TcpScope(AsyncCoordinator):
     def _check(self, request: Send) -> dict[str, Any]:
         """Return the body with the names of the cluster."""
         bounds = self._cluster.admin.advertised.get(request.api)
-        known = APIS.get(request.api)
+        known = ALL_APIS.get(request.api)
         if known is None or bounds is None or not bounds[0] <= request.version <= bounds[1]:
             raise UnsupportedError(f"{request.api} version {request.version}")
         if request.id in self._ids:

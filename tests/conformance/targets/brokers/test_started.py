@@ -17,6 +17,7 @@ from fencepost.model.coordinator import METADATA_LIMIT, RECORD_LIMIT
 class Broker:
     def __init__(self) -> None:
         self.settings: dict[str, int | None] = {}
+        self.consumer_settings: dict[str, int | None] = {}
         self.working: dict[str, tuple[int, int]] = {}
 
     @asynccontextmanager
