@@ -50,7 +50,8 @@ class Machine:
     precedes the steps of the protocol's `writes`; these and later steps are done when its timer
     expires.  Until then the group may change.  `topics`: those that there are, all others are
     missing; None: `missing` decides.  `assign`: makes the target where the coordinator assigns;
-    None: each legal target is an outcome.
+    None: each legal target is an outcome.  `leaves_open`: a choice that no answer shows is left
+    open in the group, instead of one outcome for each.
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class Machine:
         in_two_steps: bool = False,
         topics: Topics | None = None,
         assign: Assign | None = None,
+        leaves_open: bool = False,
     ) -> None:
         protocol = revision.protocol
         self.revision = revision
@@ -75,6 +77,8 @@ class Machine:
             **(config or {}),
         }
         self.effects: dict[Enum, Effect] = {**protocol.effects(self.config, revision)}
+        if leaves_open:
+            self.effects |= protocol.open_effects(self.config)
         for do, twist in revision.twists.items():
             self.effects[do] = twist(self.effects[do])
         self._tables = revision.tables

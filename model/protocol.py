@@ -54,6 +54,7 @@ class Protocol(Generic[G, W]):
     ends of the retentions of what a group stores.  `writes`: step → the write that precedes it.
     `settings`: Kafka's settings that only this protocol knows, and their defaults.  `takes_topics`:
     True if its groups hold partitions, so that a coordinator may be given the topics.
+    `open_effects`: makes the effects of a machine that decides no choice before an answer shows it.
     """
 
     name: str
@@ -74,3 +75,4 @@ class Protocol(Generic[G, W]):
     writes: Mapping[Enum, Write[W]] = field(default_factory=dict)
     settings: Config = field(default_factory=dict)
     takes_topics: bool = False
+    open_effects: Callable[[Config], Mapping[Enum, Effect]] = lambda _: {}

@@ -17,6 +17,10 @@ CLEANUP, RETENTION = "cleanup", "retention"
 """Kinds of timers that no group holds: see `Machine.cleaned`."""
 
 
+class TooManyOutcomesError(ValueError):
+    """Raised where a step has more outcomes than are listed.  `str()` names the choice."""
+
+
 class Timer(NamedTuple):
     """A deadline in ms, somewhere in [earliest, latest].
 
@@ -61,6 +65,31 @@ class TimedGroup(Protocol):
         """Return the group with member ids replaced by others."""
         ...
 
+    def timeless(self) -> Self:
+        """Return the group with all times at 0."""
+        ...
+
+    def widened(self, twin: Self) -> Self:
+        """Return this group with windows that hold those of a twin, which differs in times only."""
+        ...
+
+    def recounted(self, since: int, by: int) -> Self:
+        """Return the group with `by` added to its generations, or epochs, from `since` on."""
+        ...
+
+
+def without_times(timers: tuple[Timer, ...]) -> tuple[Timer, ...]:
+    """Return timers with all times at 0."""
+    return tuple(Timer(t.kind, t.subject, 0, 0) for t in timers)
+
+
+def hull(timers: tuple[Timer, ...], others: tuple[Timer, ...]) -> tuple[Timer, ...]:
+    """Return timers with the windows that hold those of the same timers in another group."""
+    return tuple(
+        Timer(s.kind, s.subject, min(s.earliest, t.earliest), max(s.latest, t.latest))
+        for s, t in zip(timers, others, strict=True)
+    )
+
 
 G = TypeVar("G", bound=TimedGroup)
 
@@ -69,7 +98,9 @@ class Incoming(msgspec.Struct, frozen=True):
     """A request to the machine.
 
     `fresh_id`: the member id to hand out if the request leads to a new one; the machine makes up
-    none of its own.  `deleted`: the topics that were deleted before it is handled.
+    none of its own.  `deleted`: the topics that were deleted before it is handled.  `shown`: the
+    answer that was read, if it is known: outcomes that surely answer otherwise may be left out, but
+    not all.
     """
 
     id: str
@@ -79,6 +110,7 @@ class Incoming(msgspec.Struct, frozen=True):
     message: Message
     fresh_id: str
     deleted: frozenset[str] = frozenset()
+    shown: Message | None = None
 
 
 class Emission(msgspec.Struct, frozen=True):

@@ -7,13 +7,16 @@ once published; a case about several rules is named after the first.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from fencepost.conformance.cases.script import Script, SetUp
+from fencepost.model.coordinator import Config
 from fencepost.model.plans.steps import Needs, Plan
 from fencepost.model.table.table import LEVELS, Level
 
-Write = Callable[[Script], None]
+Write = Callable[[Any], None]
+"""Writes the steps of a case to a script, which is one of its registry's class."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +24,8 @@ class Entry:
     """A registered case, before it is written for a target.
 
     `about`: its sentence.  `delayed`: it makes sense only with (or only without) an initial delay;
-    None: with either.
+    None: with either.  `kind`: the class of its script.  `settings`: those that a target which
+    takes settings gets for it; others run it as they are.
     """
 
     id: str
@@ -32,6 +36,8 @@ class Entry:
     level: Level | None
     delayed: bool | None
     write: Write
+    kind: type[Script] = Script
+    settings: Config = field(default_factory=dict)
 
     def case(self, levels: Mapping[str, Level], *, delayed: bool, way: SetUp | None = None) -> Plan:
         """Write the plan for a target with or without an initial delay, with this set-up.
@@ -53,7 +59,7 @@ class Entry:
 
     def script(self, *, delayed: bool, way: SetUp | None = None) -> Script:
         """Write the script of `case`, which knows the requests that set the group up."""
-        script = Script(delayed=delayed, way=way)
+        script = self.kind(delayed=delayed, way=way)
         self.write(script)
         return script
 
@@ -70,10 +76,12 @@ def as_entry(case: Plan) -> Entry:
 
 
 class Registry:
-    """The cases of one module, in order."""
+    """The cases of one module, in order; `kind` and `settings`: as in `Entry`."""
 
-    def __init__(self) -> None:
+    def __init__(self, kind: type[Script] = Script, settings: Config | None = None) -> None:
         self.entries: list[Entry] = []
+        self._kind = kind
+        self._settings = settings or {}
 
     def case(
         self,
@@ -97,7 +105,18 @@ class Registry:
             words = write.__name__.replace("_", "-")
             needs = Needs(apis, frozenset(features), config or {})
             case_id = f"{named or rules[0]}/{words}"
-            entry = Entry(case_id, about, rules, needs, isolated, level, delayed, write)
+            entry = Entry(
+                case_id,
+                about,
+                rules,
+                needs,
+                isolated,
+                level,
+                delayed,
+                write,
+                self._kind,
+                self._settings,
+            )
             self.entries.append(entry)
             return write
 
@@ -115,6 +134,12 @@ AREAS: Mapping[str, tuple[str, ...]] = {
     "offsets": ("COMMIT-", "TXN-COMMIT-", "FETCH-", "OFFSET-DELETE-"),
     "describe, list": ("DESCRIBE-", "LIST-", "DELETE-"),
     "sessions": ("SESSION-",),
+    "joins (consumer)": ("CG-JOIN-",),
+    "heartbeats (consumer)": ("CG-BEAT-",),
+    "leaves (consumer)": ("CG-LEAVE-", "CG-REMOVE-"),
+    "offsets (consumer)": ("CG-COMMIT-", "CG-TXN-COMMIT-", "CG-FETCH-"),
+    "timers (consumer)": ("CG-SESSION-", "CG-REBALANCE-", "CG-FAILOVER-", "CG-CLEANUP-"),
+    "describe, delete (consumer)": ("CG-DESCRIBE-", "CG-DELETE-"),
     "failovers, cleanup": ("FAILOVER-", "TOPICS-DELETED", "CLEANUP-", "RETENTION-"),
 }
 """Areas of the protocol, by which pages sum up cases, with the prefixes of their cases' ids.

@@ -35,7 +35,7 @@ from msgspec.structs import replace
 from fencepost.model.classic.vocabulary import GroupState
 from fencepost.model.messages.messages import JoinProtocol
 from fencepost.model.messages.subscription import subscribed_topics
-from fencepost.model.work import Timer
+from fencepost.model.work import Timer, hull, without_times
 
 MANY = 32
 """Least number of members, or timers, of a group that counts as large."""
@@ -329,6 +329,26 @@ class Group(msgspec.Struct, frozen=True, cache_hash=True):
             stored=None if self.stored is None else self.stored.renamed(names),
         )
 
+    def timeless(self) -> Group:
+        """Return the group with all times at 0."""
+        offsets = tuple(_kept_until(o, 0) for o in self.offsets)
+        return replace(self, timers=without_times(self.timers), offsets=offsets)
+
+    def widened(self, twin: Group) -> Group:
+        """Return this group with windows that hold those of a twin, which differs in times only."""
+        expiries = [o.expires_ms or 0 for o in twin.offsets]
+        return replace(
+            self,
+            timers=hull(self.timers, twin.timers),
+            offsets=tuple(map(_kept_until, self.offsets, expiries)),
+        )
+
+    def recounted(self, since: int, by: int) -> Group:
+        """Return the group with `by` added to its generation, if that is `since` or later."""
+        stored = None if self.stored is None else self.stored.recounted(since, by)
+        counted = self.generation_id + by if self.generation_id >= since else self.generation_id
+        return replace(self, generation_id=counted, stored=stored)
+
     def shifted(self, by_ms: int) -> Group:
         """Return the group with each deadline later by this time, in ms."""
         timers = tuple(Timer(t[0], t[1], t[2] + by_ms, t[3] + by_ms) for t in self.timers)
@@ -479,6 +499,12 @@ def _row(rows: tuple[tuple[Any, ...], ...], begin: tuple[str, ...]) -> tuple[int
     place = bisect_left(rows, begin)
     exists = place < len(rows) and rows[place][: len(begin)] == begin
     return place, place + exists
+
+
+def _kept_until(offset: Offset, at_ms: int) -> Offset:
+    """Return an offset whose retention, if it has one, is over at a time, in ms, or sooner."""
+    expires = offset.expires_ms
+    return offset if expires is None else offset._replace(expires_ms=min(expires, at_ms))
 
 
 def _cut(timers: tuple[Timer, ...], kind: str, subject: str) -> tuple[Timer, ...]:

@@ -40,6 +40,7 @@ from fencepost.model.messages.messages import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitResponse,
 )
+from fencepost.model.messages.shapes import Message
 from fencepost.model.messages.subscription import TopicPartition
 from fencepost.model.table.table import Rule
 
@@ -139,6 +140,20 @@ def describe_answer(
         members=members,
     )
     return ConsumerGroupDescribeResponse(groups=(row,))
+
+
+def shown_target(answer: Message | None, group_id: str) -> dict[TopicPartition, str] | None:
+    """Return the target that a description shows, as partition → member id; None without one."""
+    if not isinstance(answer, ConsumerGroupDescribeResponse):
+        return None
+    return {
+        TopicPartition(topic.topic_name, number): member.member_id
+        for row in answer.groups
+        if row.group_id == group_id
+        for member in row.members
+        for topic in member.target_assignment.topic_partitions
+        for number in topic.partitions
+    }
 
 
 def classic_describe_answer(group_id: str, rule: Rule) -> DescribeGroupsResponse:

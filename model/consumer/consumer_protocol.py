@@ -27,6 +27,7 @@ CONSUMER: Protocol[ConsumerGroup, ConsumerWork] = Protocol(
     steps=STEPS,
     work=ConsumerWork,
     effects=lambda config, _: effects_with(config),
+    open_effects=lambda config: effects_with(config, leaves_open=True),
     handlers=handlers.HANDLERS,
     timers=handlers.TIMERS,
     failover=handlers.fail_over,

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from fencepost.model.messages.messages import JoinProtocol
 from fencepost.model.messages.subscription import TopicPartition
-from fencepost.model.work import Timer
+from fencepost.model.work import Timer, hull, without_times
 
 SESSION = "session"
 REBALANCE = "rebalance"
@@ -123,6 +123,9 @@ class ConsumerGroup(msgspec.Struct, frozen=True, cache_hash=True):
     `timers`: each has a kind: session (subject: a member id), rebalance (the time to revoke;
     subject: a member id), or assignment (until it ends, a new target may wait; subject "").  A
     classic member has a timer join once it is to join again, or sync once it joined.
+
+    `open`: partitions of which it isn't known whom the target gives them, each with two members or
+    more that may get it; "" for nobody.  Only a machine that leaves targets open has any.
     """
 
     epoch: int = 0
@@ -132,10 +135,11 @@ class ConsumerGroup(msgspec.Struct, frozen=True, cache_hash=True):
     static: tuple[tuple[str, str], ...] = ()
     timers: tuple[Timer, ...] = ()
     offsets: tuple[Offset, ...] = ()
+    open: tuple[tuple[TopicPartition, tuple[str, ...]], ...] = ()
 
     def outline(self) -> tuple[object, ...]:
         """Return the parts in which groups mostly differ."""
-        return self.epoch, self.target, self.timers
+        return self.epoch, self.target, self.open, self.timers
 
     def renamed(self, names: Mapping[str, str]) -> ConsumerGroup:
         """Return the group with member ids replaced by others."""
@@ -150,6 +154,37 @@ class ConsumerGroup(msgspec.Struct, frozen=True, cache_hash=True):
             members=tuple(sorted(members, key=_member_id)),
             static=tuple(sorted((instance, name(mid)) for instance, mid in self.static)),
             timers=tuple(sorted(t._replace(subject=name(t.subject)) for t in self.timers)),
+            open=tuple((p, tuple(sorted(map(name, ids)))) for p, ids in self.open),
+        )
+
+    def timeless(self) -> ConsumerGroup:
+        """Return the group with all times at 0."""
+        return replace(self, timers=without_times(self.timers))
+
+    def widened(self, twin: ConsumerGroup) -> ConsumerGroup:
+        """Return this group with windows that hold those of a twin, which differs in times only."""
+        return replace(self, timers=hull(self.timers, twin.timers))
+
+    def recounted(self, since: int, by: int) -> ConsumerGroup:
+        """Return the group with `by` added to its epochs from `since` on."""
+
+        def counted(epoch: int) -> int:
+            return epoch + by if epoch >= since else epoch
+
+        return replace(
+            self,
+            epoch=counted(self.epoch),
+            target_epoch=counted(self.target_epoch),
+            members=tuple(
+                replace(
+                    m,
+                    epoch=counted(m.epoch),
+                    previous_epoch=counted(m.previous_epoch),
+                    assigned=tuple((p, counted(epoch)) for p, epoch in m.assigned),
+                    revoking=tuple((p, counted(epoch)) for p, epoch in m.revoking),
+                )
+                for m in self.members
+            ),
         )
 
     def shifted(self, by_ms: int) -> ConsumerGroup:
@@ -214,6 +249,9 @@ class ConsumerGroup(msgspec.Struct, frozen=True, cache_hash=True):
         assert member is not None
         return replace(
             self,
+            open=tuple(
+                (p, ids) for p, old in self.open if (ids := _or_nobody(old, member_id)) != ("",)
+            ),
             target=tuple(row for row in self.target if row[0] != member_id),
             members=tuple(m for m in self.members if m.member_id != member_id),
             static=tuple(pair for pair in self.static if pair != (member.instance_id, member_id)),
@@ -249,3 +287,7 @@ class ConsumerGroup(msgspec.Struct, frozen=True, cache_hash=True):
 
 def _member_id(member: Member) -> str:
     return member.member_id
+
+
+def _or_nobody(ids: tuple[str, ...], gone: str) -> tuple[str, ...]:
+    return tuple(sorted({"" if member_id == gone else member_id for member_id in ids}))

@@ -6,12 +6,14 @@ A handler makes the points of a request, carries out the rule of each, and answe
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import product
 from typing import Any
 
 from fencepost.model.consumer import answer_bodies, features
 from fencepost.model.consumer.consumer_work import ConsumerWork
 from fencepost.model.consumer.effects import Do
 from fencepost.model.consumer.group import ASSIGNMENT, REBALANCE, SESSION, ConsumerGroup
+from fencepost.model.consumer.open_targets import decided
 from fencepost.model.consumer.settings import PARTITIONS
 from fencepost.model.consumer.topics import TopicIds
 from fencepost.model.consumer.vocabulary import BEAT_TABLE, JOIN_TABLE, LEAVE_TABLE, REMOVAL_TABLE
@@ -143,17 +145,23 @@ def describe(
     here: Availability,
     group_id: str,
 ) -> tuple[Outcome, ...]:
-    """Handle a ConsumerGroupDescribe for one of its groups: one outcome for each assignor named."""
+    """Handle a ConsumerGroupDescribe for one of its groups.
+
+    There is an outcome for each assignor that may be named, and for each target, if it is open.
+    """
     rule = machine.decide("ConsumerGroupDescribe", (here, features.kind(group)))
     votes = [] if group is None else [m.assignor for m in group.members]
+    ids = TopicIds(machine.topics)
+    shown = answer_bodies.shown_target(request.shown, group_id)
+    groups: list[ConsumerGroup | None] = [None] if group is None else [*decided(group, shown)]
     return tuple(
         unchanged(
-            group,
+            each,
             request,
-            answer_bodies.describe_answer(group, group_id, rule, name, TopicIds(machine.topics)),
+            answer_bodies.describe_answer(each, group_id, rule, name, ids),
             rule.id,
         )
-        for name in sorted(features.preferred(votes))
+        for each, name in product(groups, sorted(features.preferred(votes)))
     )
 
 

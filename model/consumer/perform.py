@@ -27,6 +27,7 @@ from fencepost.model.consumer.group import (
     Partitions,
     Phase,
 )
+from fencepost.model.consumer.open_targets import with_open_target, with_share_of
 from fencepost.model.consumer.settings import (
     ASSIGNMENT_INTERVAL,
     HEARTBEAT_INTERVAL,
@@ -106,14 +107,35 @@ def _holder(work: ConsumerWork) -> Member:
     return member
 
 
-def replace_holder(work: ConsumerWork) -> None:
+def replace_holder(work: ConsumerWork) -> list[ConsumerWork]:
     """Put the caller in the place of the holder: a copy of it, at epoch 0.
 
     What the caller was assigned before, if it was a member, is nobody's from now on.
     """
-    assert work.instance is not None
     holder = _holder(work)
     work.caller = sent_or_fresh_id(work)
+    before = () if holder.member_id == work.caller else (work.caller,)
+    works = _with_shares(work, *before, holder.member_id)
+    for each in works:
+        _replace_by_copy(each, holder)
+    return works
+
+
+def _with_shares(work: ConsumerWork, *member_ids: str) -> list[ConsumerWork]:
+    """Return a work for each possible share of these members, where the target is open."""
+    groups = [work.group]
+    for member_id in member_ids:
+        groups = [share for group in groups for share in with_share_of(group, member_id)]
+    works = []
+    for group in groups:
+        fork = work.fork() if len(groups) > 1 else work
+        fork.group = group
+        works.append(fork)
+    return works
+
+
+def _replace_by_copy(work: ConsumerWork, holder: Member) -> None:
+    assert work.instance is not None
     target = work.group.target_of(holder.member_id)
     copy = replace(
         holder,
@@ -206,7 +228,7 @@ def bump_epoch(work: ConsumerWork) -> None:
 def settle_empty(work: ConsumerWork) -> None:
     """Make the target of a group without members: nothing, at the group's epoch."""
     if not work.group.members:
-        work.group = replace(work.group, target=(), target_epoch=work.group.epoch)
+        work.group = replace(work.group, target=(), open=(), target_epoch=work.group.epoch)
 
 
 def recompute_target_at_once(work: ConsumerWork) -> list[ConsumerWork] | None:
@@ -229,44 +251,67 @@ def _assigned(work: ConsumerWork) -> Target:
     return work.assign(work.group, work.count)
 
 
-def recompute_target(work: ConsumerWork, interval_ms: int) -> list[ConsumerWork] | None:
+def recompute_target(
+    work: ConsumerWork, at_once: Effect, interval_ms: int
+) -> list[ConsumerWork] | None:
     """Make the target anew; until the interval after the last time is over, now or later.
 
-    A coordinator with an assignor of its own makes it later.
+    A coordinator with an assignor of its own makes it later.  `at_once`: makes it anew in any case.
     """
-    if work.assign is not None and work.group.timer(ASSIGNMENT) is not None:
+    is_later = work.group.timer(ASSIGNMENT) is not None
+    if work.assign is not None and is_later:
         return None
-    forks = recompute_target_at_once(work)
+    later = [work.fork()] if is_later else []
+    forks = at_once(work)
     if forks is None or interval_ms <= 0:
         return forks
     for fork in forks:
         fork.set_timer(ASSIGNMENT, "", interval_ms)
-    later = [work.fork()] if work.group.timer(ASSIGNMENT) is not None else []
     return [*forks, *later]
 
 
-def reconcile(work: ConsumerWork) -> None:
+def leave_target_open(work: ConsumerWork) -> list[ConsumerWork] | None:
+    """Make the target anew, if it is older than the group, without a choice of any."""
+    if work.group.epoch == work.group.target_epoch:
+        return None
+    work.group = with_open_target(work.group, work.count)
+    work.has_new_target = True
+    return [work]
+
+
+def reconcile(work: ConsumerWork) -> list[ConsumerWork]:
     """Bring the caller nearer to its target."""
-    _reconcile(work, work.group.target_of(work.caller))
+    if _waits(work):
+        return [work]
+    works = _with_shares(work, work.caller)
+    for each in works:
+        _reconcile(each, each.group.target_of(each.caller))
+    return works
 
 
-def reconcile_unmapped(work: ConsumerWork) -> None:
+def reconcile_unmapped(work: ConsumerWork) -> list[ConsumerWork]:
     """Bring a caller whose instance was unmapped nearer to its target, or to an empty one.
 
     The coordinator looks the target up under the new instance and finds nothing, unless the target
     was made anew with this request.
     """
-    _reconcile(work, work.group.target_of(work.caller) if work.has_new_target else ())
+    if work.has_new_target:
+        return reconcile(work)
+    if not _waits(work):
+        _reconcile(work, ())
+    return [work]
+
+
+def _waits(work: ConsumerWork) -> bool:
+    """Return True if the caller has taken over its target, or has partitions to give up first."""
+    member = caller(work)
+    if work.group.is_reconciled(member):
+        return True
+    return member.phase is Phase.UNREVOKED and _owns(work.owned, member.revoking)
 
 
 def _reconcile(work: ConsumerWork, target: Partitions) -> None:
-    group = work.group
-    member = caller(work)
-    if group.is_reconciled(member):
-        return
-    owned = work.owned
-    if member.phase is Phase.UNREVOKED and _owns(owned, member.revoking):
-        return
+    group, member, owned = work.group, caller(work), work.owned
     kept = tuple(row for row in member.assigned if row[0] in target)
     lost = tuple(row for row in member.assigned if row[0] not in target)
     if lost and _owns(owned, lost):
@@ -392,7 +437,6 @@ _EFFECTS: dict[Enum, Effect] = {
     Do.REMOVE_HOLDER: remove_holder,
     Do.BUMP_EPOCH: bump_epoch,
     Do.SETTLE_EMPTY: settle_empty,
-    Do.RECOMPUTE_TARGET_AT_ONCE: recompute_target_at_once,
     Do.RECONCILE: reconcile,
     Do.RECONCILE_UNMAPPED: reconcile_unmapped,
     Do.ANSWER_EPOCH: answer_epoch,
@@ -408,14 +452,19 @@ _EFFECTS: dict[Enum, Effect] = {
 }
 
 
-def effects_with(config: Config) -> Mapping[Enum, Effect]:
-    """Return step → effect under a broker's settings."""
+def effects_with(config: Config, *, leaves_open: bool = False) -> Mapping[Enum, Effect]:
+    """Return step → effect under a broker's settings.
+
+    `leaves_open`: a new target stays open, instead of one outcome for each.
+    """
+    at_once = leave_target_open if leaves_open else recompute_target_at_once
     session_ms = config[SESSION_TIMEOUT] or 0
     beat_ms = config[HEARTBEAT_INTERVAL] or 0
     assignment_ms = config[ASSIGNMENT_INTERVAL] or 0
     return {
         **_EFFECTS,
-        Do.RECOMPUTE_TARGET: lambda work: recompute_target(work, assignment_ms),
+        Do.RECOMPUTE_TARGET_AT_ONCE: at_once,
+        Do.RECOMPUTE_TARGET: lambda work: recompute_target(work, at_once, assignment_ms),
         Do.ANSWER_ASSIGNMENT: lambda work: answer_assignment(work, beat_ms),
         Do.ANSWER_CHANGES: lambda work: answer_changes(work, beat_ms),
         Do.RESTART_SESSION: lambda work: restart_session(work, session_ms),

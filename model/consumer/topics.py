@@ -18,6 +18,7 @@ from fencepost.model.coordinator import Topics
 from fencepost.model.messages.consumer_messages import TopicPartitions
 from fencepost.model.messages.shapes import uuid_text
 from fencepost.model.messages.subscription import TopicPartition
+from fencepost.model.work import TooManyOutcomesError
 
 MOST_TARGETS = 4096
 """The largest number of legal targets that are listed."""
@@ -77,8 +78,21 @@ def partitions_in(
             yield TopicPartition(known.get(row.topic_id, row.topic_id), partition)
 
 
-class TooManyTargetsError(ValueError):
+class TooManyTargetsError(TooManyOutcomesError):
     """Raised where a group has more legal targets than are listed."""
+
+
+def readers(group: ConsumerGroup, count: PartitionCount) -> dict[TopicPartition, list[str]]:
+    """Return each partition of a subscribed topic, and the members that subscribe to the topic."""
+    ids: dict[str, list[str]] = {}
+    for member in group.members:
+        for topic in member.topics:
+            ids.setdefault(topic, []).append(member.member_id)
+    return {
+        TopicPartition(topic, number): whose
+        for topic, whose in sorted(ids.items())
+        for number in range(count(topic))
+    }
 
 
 def legal_targets(group: ConsumerGroup, count: PartitionCount) -> Iterator[Target]:
@@ -87,15 +101,7 @@ def legal_targets(group: ConsumerGroup, count: PartitionCount) -> Iterator[Targe
     A target is legal if it gives each partition of each subscribed topic to one member that
     subscribes to the topic.  Raises TooManyTargetsError for more than `MOST_TARGETS`.
     """
-    readers: dict[str, list[str]] = {}
-    for member in group.members:
-        for topic in member.topics:
-            readers.setdefault(topic, []).append(member.member_id)
-    choices: Mapping[TopicPartition, list[str]] = {
-        TopicPartition(topic, number): ids
-        for topic, ids in sorted(readers.items())
-        for number in range(count(topic))
-    }
+    choices = readers(group, count)
     total = prod(map(len, choices.values()))
     if total > MOST_TARGETS:
         raise TooManyTargetsError(

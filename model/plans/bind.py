@@ -9,24 +9,31 @@ from __future__ import annotations
 import base64
 from collections import defaultdict
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from operator import is_
 from typing import Any
 
 from msgspec.structs import replace
 
+from fencepost.model.messages.consumer_messages import ConsumerAssignment, TopicPartitions
 from fencepost.model.messages.messages import SyncAssignment
-from fencepost.model.messages.shapes import Message, wire_fields
+from fencepost.model.messages.shapes import Message, ShapeError, wire_fields
 from fencepost.model.messages.subscription import label_assignment
 from fencepost.model.plans.steps import (
     AssignmentsIfLeader,
     AssignmentsToAll,
+    EpochOf,
     GenerationOf,
     IdOf,
     Ms,
+    OwnedOf,
     ProtocolOf,
 )
 from fencepost.model.plans.times import Times
+
+_NAMING = frozenset({"ConsumerGroupHeartbeat"})
+"""APIs beside joins whose answers name their member."""
 
 _PLAIN = {type(None), bool, int, str, bytes}
 """Types of values that stand for themselves, as nearly all values do."""
@@ -34,7 +41,10 @@ _PLAIN = {type(None), bool, int, str, bytes}
 
 @dataclass(slots=True)
 class MemberKnowledge:
-    """The knowledge of one member: its ids in order, generation, protocol, leader, members."""
+    """The knowledge of one member: its ids in order, generation, protocol, leader, members.
+
+    In the consumer protocol: its epochs, and the partitions that it may own, in order.
+    """
 
     ids: list[str] = field(default_factory=list)
     generation: int = -1
@@ -42,6 +52,16 @@ class MemberKnowledge:
     protocol_name: str | None = None
     leads: bool = False
     members: tuple[str, ...] = ()
+    epochs: list[int] = field(default_factory=list)
+    owned: list[tuple[TopicPartitions, ...]] = field(default_factory=list)
+
+    def learn_epoch(self, body: Mapping[str, Any]) -> None:
+        """Learn from the answer to a ConsumerGroupHeartbeat that was accepted."""
+        if (epoch := body.get("memberEpoch", 0)) not in self.epochs[-1:]:
+            self.epochs.append(epoch)
+        if (assignment := body.get("assignment")) is not None:
+            with suppress(ShapeError):
+                self.owned.append(ConsumerAssignment.from_body(assignment, 0).topic_partitions)
 
 
 class Knowledge:
@@ -58,7 +78,7 @@ class Knowledge:
 
     def learn(self, who: str, api: str, body: Mapping[str, Any], sent: Mapping[str, Any]) -> None:
         """Learn from an answer that the sender of the request read."""
-        if not api.startswith("JoinGroup"):
+        if api not in _NAMING and not api.startswith("JoinGroup"):
             return
         known = self.of_member(who)
         member_id = body.get("memberId") or ""
@@ -66,7 +86,9 @@ class Knowledge:
             if member_id not in known.ids[-1:]:
                 known.ids.append(member_id)
             self.names.setdefault(member_id, who)
-        if body.get("errorCode") == 0:
+        if body.get("errorCode") == 0 and api in _NAMING:
+            known.learn_epoch(body)
+        elif body.get("errorCode") == 0:
             known.generation = body.get("generationId", -1)
             known.protocol_type = body.get("protocolType") or sent.get("protocolType")
             known.protocol_name = body.get("protocolName")
@@ -84,6 +106,12 @@ class Knowledge:
             case GenerationOf():
                 generation = self.of_member(reference.who).generation
                 return generation if generation < 0 else generation + reference.plus
+            case EpochOf(back=back):
+                epochs = self.of_member(reference.who).epochs
+                return epochs[-1 - back] + reference.plus if len(epochs) > back else 1
+            case OwnedOf(back=back):
+                owned = self.of_member(reference.who).owned
+                return owned[-1 - back] if len(owned) > back else ()
             case Ms():
                 return self._times.of(reference)
             case ProtocolOf():

@@ -29,11 +29,13 @@ from fencepost.model.plans.steps import (
     AssignmentsToAll,
     Await,
     Disconnect,
+    EpochOf,
     Failover,
     GenerationOf,
     IdOf,
     MoveCoordinator,
     Ms,
+    OwnedOf,
     Pause,
     Plan,
     PlanStep,
@@ -56,6 +58,7 @@ WAITS = (
     "formation",
     "rebalance",
     "session",
+    "group session",
 )
 """The named times, the shortest first, as far as that is known without a target."""
 
@@ -88,7 +91,7 @@ def plain_names_of(steps: tuple[PlanStep, ...]) -> tuple[dict[str, str], dict[st
     members: dict[str, str] = {}
     instances: dict[str, str] = {}
     count = Counter[str]()
-    joiners = dict.fromkeys(a.who for a in asks_of(steps) if a.api.startswith("JoinGroup"))
+    joiners = dict.fromkeys(ask.who for ask in asks_of(steps) if is_join(ask))
     for who in joiners:
         if (old := instance_of(who)) is None:
             members[who] = _letter(count, ascii_lowercase)
@@ -124,6 +127,11 @@ def asks_of(steps: tuple[PlanStep, ...]) -> list[Request]:
     return [step for step in steps if isinstance(step, Request)]
 
 
+def is_join(ask: Request) -> bool:
+    """Return True if a request joins a group, in either protocol."""
+    return ask.api.startswith("JoinGroup") or ask.fields.get("member_epoch") == 0
+
+
 def rank(time: Ms) -> int:
     """Return the place of a named time among all, from 1."""
     return WAITS.index(time.name) + 1
@@ -156,7 +164,8 @@ def members_of_plan(steps: tuple[PlanStep, ...]) -> list[str]:
 
 def instances_of(steps: tuple[PlanStep, ...]) -> list[str]:
     """Return the instances in the requests."""
-    names = [name for ask in asks_of(steps) for name in _named(ask.fields, "group_instance_id")]
+    keys = "group_instance_id", "instance_id"
+    names = [n for ask in asks_of(steps) for key in keys for n in _named(ask.fields, key)]
     return list(dict.fromkeys(names))
 
 
@@ -165,6 +174,7 @@ def groups_of_plan(steps: tuple[PlanStep, ...]) -> list[str]:
     names: list[str] = []
     for ask in asks_of(steps):
         names += _named(ask.fields, "group_id")
+        names += ask.fields.get("group_ids", ())
         if ask.api == "DescribeGroups":
             names += [name for name in ask.fields.get("groups", ()) if isinstance(name, str)]
         names += [name for name in ask.fields.get("groups_names", ()) if isinstance(name, str)]
@@ -220,7 +230,7 @@ Steps = tuple[PlanStep, ...]
 
 def tidied(steps: Steps) -> Steps:
     """Return the steps without those that refer to nothing."""
-    joiners = {s.who for s in steps if isinstance(s, Request) and s.api.startswith("JoinGroup")}
+    joiners = {ask.who for ask in asks_of(steps) if is_join(ask)}
     return tuple(_tidied(steps, joiners))
 
 
@@ -269,6 +279,10 @@ def _of(value: Any, joiners: set[str]) -> Any:
             return ""
         case GenerationOf() if value.who not in joiners:
             return -1
+        case EpochOf() if value.who not in joiners:
+            return 1
+        case OwnedOf() if value.who not in joiners:
+            return ()
         case ProtocolOf() if value.who not in joiners:
             return None
         case AssignmentsToAll() if value.who not in joiners:

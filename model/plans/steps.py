@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from fencepost.model.history.events import EVENTS, Event
+from fencepost.model.messages.consumer_messages import TopicPartitions
 from fencepost.model.messages.messages import JoinProtocol, LeavingMember
 from fencepost.model.table.table import Level
 
@@ -46,8 +47,31 @@ class GenerationOf(Ref, frozen=True):
     plus: int = 0
 
 
+class EpochOf(Ref, frozen=True):
+    """The member epoch that a member was told last; `back` 1: the one before, and so on.
+
+    `plus` is added to it.  Resolves to 1 for a member that was told none yet: that joins nowhere.
+    """
+
+    who: str
+    back: int = 0
+    plus: int = 0
+
+
+class OwnedOf(Ref, frozen=True):
+    """The partitions that a member was told last that it may own, as a heartbeat says them.
+
+    `back` 1: those that it was told before, and so on; none for a member that was told none.
+    """
+
+    who: str
+    back: int = 0
+
+
 class Ms(Ref, frozen=True):
     """A time by name: `session`, `short session`, `rebalance`, `short rebalance`, `formation`.
+
+    `group session` is the session timeout of the consumer protocol, which is the broker's.
 
     Where time passes in ticks: `tick of time`, `two ticks`, `three ticks`, see `Times`.
     `formation` is the rebalance timeout of members that form a group.  On a real clock it is no
@@ -412,6 +436,10 @@ def step_name(step: Step) -> str:
 _FIELD_WORDS = {
     "member_id": "member",
     "group_instance_id": "instance",
+    "instance_id": "instance",
+    "member_epoch": "epoch",
+    "subscribed_topic_names": "topics",
+    "topic_partitions": "owns",
     "member_name": "name",
     "generation_id": "generation",
     "session_timeout_ms": "S",
@@ -420,6 +448,7 @@ _FIELD_WORDS = {
     "assignments": "assigns",
     "members": "rows",
     "groups": "groups",
+    "group_ids": "groups",
     "group_id": "group",
 }
 
@@ -464,6 +493,14 @@ def describe_value(value: Any) -> str:
         case GenerationOf():
             plus = f" + {value.plus}" if value.plus else ""
             return f"{value.who}'s{plus}"
+        case EpochOf():
+            before = f" ({value.back} before)" if value.back else ""
+            return f"{value.who}'s{f' + {value.plus}' if value.plus else ''}{before}"
+        case OwnedOf():
+            before = f" ({value.back} before)" if value.back else ""
+            return f"what {value.who} was assigned{before}"
+        case TopicPartitions():
+            return f"{value.topic_id} {', '.join(map(str, value.partitions))}"
         case Ms() | JoinProtocol():
             return value.name
         case ProtocolOf():

@@ -38,6 +38,8 @@ class Times:
     `margin`: more than the differences that the clock can't show; `tick`: the resolution of the
     target's timers; `settle`: the time for a request to be handled when nothing else runs.
 
+    `group_session`: the session timeout of the consumer protocol, which is the broker's.
+
     `tick_of_time`: a timeout of `two_ticks` or `three_ticks` ends within the second or third of
     them: at its end exactly on a virtual clock, clearly before it on a real one.
     """
@@ -54,6 +56,7 @@ class Times:
     tick_of_time: int
     two_ticks: int
     three_ticks: int
+    group_session: int = 0
 
     def of(self, time: Ms) -> int:
         """Return a named time in ms."""
@@ -75,6 +78,7 @@ def times_for(
     `session_ms`: the long session timeout on a real clock; `tick_ms`: the resolution of the
     target's timers.
     """
+    group_session = config.get("group.consumer.session.timeout.ms") or 0
     least = config.get("group.min.session.timeout.ms") or 0
     most = config.get("group.max.session.timeout.ms") or 2**31 - 1
     delay = config.get("group.initial.rebalance.delay.ms") or 0
@@ -82,7 +86,8 @@ def times_for(
         short = max(least, 1000)
         session, long = min(20 * short + 4 * delay, most), 10 * short
         quick = min(2000, short // 2)
-        return Times(session, short, long, quick, long, delay, 1, 0, 0, *_ticks(least, most, 0))
+        ticks = _ticks(least, most, 0)
+        return Times(session, short, long, quick, long, delay, 1, 0, 0, *ticks, group_session)
     space = _SPACE * lag_ms
     quick = max(1000, 5 * lag_ms)
     short = max(least, quick + space, delay + 3 * lag_ms)
@@ -97,7 +102,19 @@ def times_for(
     settle = max(20, lag_ms // 8)
     formation = delay if delay >= _LONG_DELAY_MS else long
     ticks = _ticks(least, most, 3 * lag_ms + tick_ms)
-    return Times(session, short, long, quick, formation, delay, margin, tick_ms, settle, *ticks)
+    return Times(
+        session,
+        short,
+        long,
+        quick,
+        formation,
+        delay,
+        margin,
+        tick_ms,
+        settle,
+        *ticks,
+        group_session,
+    )
 
 
 def _ticks(least: int, most: int, spare: int) -> tuple[int, int, int]:

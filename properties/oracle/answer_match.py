@@ -10,13 +10,15 @@ another generation, id, leader, member list or assignment, is no match.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import permutations, product
 from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
+from fencepost.model.messages.consumer_messages import (
+    ConsumerGroupDescribeResponse,
+    ConsumerGroupHeartbeatResponse,
+)
 from fencepost.model.messages.errors import Error, error_name
 from fencepost.model.messages.messages import (
     CommitResponse,
@@ -35,101 +37,16 @@ from fencepost.model.messages.messages import (
     TxnOffsetCommitResponse,
 )
 from fencepost.model.messages.shapes import Message
-from fencepost.model.table.table import LEVELS, Level
+from fencepost.model.table.table import Level
+from fencepost.properties.oracle.consumer_answers import (
+    compare_descriptions,
+    compare_heartbeats,
+)
+from fencepost.properties.oracle.matcher import FRESH, Match, Matcher, NoMatchError
 
 _REQUIRED = Error.MEMBER_ID_REQUIRED.value
-FRESH = "\x00"
-"""Prefix of ids that the model made up; no id on a wire has it."""
-
 MOST_NEW = 6
 """With more new members in one answer, the orders are too many to try."""
-
-
-class Deviation(msgspec.Struct, frozen=True):
-    """A field that differs although the history stays possible; `rule`: the rule that answers."""
-
-    level: Level
-    field: str
-    expected: Any
-    observed: Any
-    rule: str = ""
-
-    def __str__(self) -> str:
-        """Return the deviation as a report has it."""
-        if self.field.endswith("errorCode"):
-            return (
-                f"{self.field} {error_name(self.observed)} instead of {error_name(self.expected)}"
-            )
-        return f"{self.field} {self.observed!r} instead of {self.expected!r}"
-
-
-@dataclass(slots=True)
-class Match:
-    """One way in which an answer matches.
-
-    `bindings`: made-up ids and the real ones; `shift`: the generation from which on the target
-    counts differently, and the difference.
-    """
-
-    bindings: dict[str, str] = field(default_factory=dict)
-    shift: tuple[int, int] | None = None
-    deviations: list[Deviation] = field(default_factory=list)
-
-
-class _NoMatchError(Exception):
-    """The answers can't be equal.  `args[0]`: the field that differs."""
-
-
-class _Matcher:
-    """One comparison of an answer with the model's."""
-
-    def __init__(self, level: Level, known_ids: frozenset[str], last_generation: int) -> None:
-        self.level = level
-        self.known_ids = known_ids
-        self.last_generation = last_generation
-        self.match = Match()
-
-    def differs(self, name: str, expected: Any, observed: Any) -> None:
-        raise _NoMatchError(name, expected, observed)
-
-    def same(self, name: str, expected: Any, observed: Any) -> None:
-        if expected != observed:
-            self.differs(name, expected, observed)
-
-    def nearly(self, name: str, expected: Any, observed: Any, level: Level) -> None:
-        if expected != observed:
-            lesser = max(level, self.level, key=LEVELS.index)  # never graver than the rule
-            self.match.deviations.append(Deviation(lesser, name, expected, observed))
-
-    def member_id(self, name: str, expected: str, observed: str) -> None:
-        """Compare ids: equal, or a made-up one that is bound to its real one, which must be new."""
-        if expected.startswith(FRESH):
-            expected = self.match.bindings.get(expected, expected)
-        if not expected.startswith(FRESH):
-            self.same(name, expected, observed)
-        elif not observed or observed in self.known_ids or observed in self.match.bindings.values():
-            self.differs(name, "a new id", observed)
-        else:
-            self.match.bindings[expected] = observed
-
-    def generation(self, expected: int, observed: int) -> None:
-        """Compare generations: equal; or, in the first answer with it, higher than any before.
-
-        The exact increment doesn't count: members compare for equality.
-        """
-        if expected == observed:
-            return
-        if min(expected, observed) <= self.last_generation:
-            self.differs("generationId", expected, observed)
-        self.match.shift = (expected, observed - expected)
-        self.nearly("generationId", expected, observed, Level.MAY)
-
-    def error(self, name: str, expected: Any, observed: Any) -> bool:
-        """Compare errors; one error for another is a deviation as severe as the rule."""
-        if (expected == 0) is not (observed == 0):
-            self.differs(name, expected, observed)
-        self.nearly(name, expected, observed, self.level)
-        return bool(expected == 0)
 
 
 def matches(
@@ -146,10 +63,10 @@ def matches(
     """
     ways: list[Match] = []
     for order in _member_orders(expected, observed):
-        matcher = _Matcher(level, known_ids, last_generation)
+        matcher = Matcher(level, known_ids, last_generation)
         try:
             _compare(matcher, expected, observed, order)
-        except _NoMatchError:
+        except NoMatchError:
             continue
         if matcher.match.bindings not in [m.bindings for m in ways]:
             ways.append(matcher.match)
@@ -164,10 +81,10 @@ def first_difference(
     last_generation: int = -1,
 ) -> str:
     """Explain why an answer is not the expected one."""
-    matcher = _Matcher(level, known_ids, last_generation)
+    matcher = Matcher(level, known_ids, last_generation)
     try:
         _compare(matcher, expected, observed, next(_member_orders(expected, observed)))
-    except _NoMatchError as error:
+    except NoMatchError as error:
         name, want, got = error.args
         if name.endswith("errorCode"):
             return f"{name} is {error_name(got)} instead of {error_name(want)}"
@@ -248,7 +165,7 @@ def _is_new(row: Any) -> bool:
     return bool(row.member_id.startswith(FRESH))
 
 
-def _compare(m: _Matcher, expected: Message, observed: Message, order: tuple[Any, ...]) -> None:
+def _compare(m: Matcher, expected: Message, observed: Message, order: tuple[Any, ...]) -> None:
     match expected, observed:
         case JoinGroupResponse(), JoinGroupResponse():
             _join(m, expected, observed, order)
@@ -274,6 +191,10 @@ def _compare(m: _Matcher, expected: Message, observed: Message, order: tuple[Any
                 if row.group_id not in ours:
                     m.differs("groups", row.group_id, sorted(ours))
                 _describe(m, row, ours[row.group_id], places)
+        case ConsumerGroupHeartbeatResponse(), ConsumerGroupHeartbeatResponse():
+            compare_heartbeats(m, expected, observed)
+        case ConsumerGroupDescribeResponse(), ConsumerGroupDescribeResponse():
+            compare_descriptions(m, expected, observed)
         case ListGroupsResponse(), ListGroupsResponse():
             m.error("errorCode", expected.error_code, observed.error_code)
             m.same("groups", _listed(expected), _listed(observed))
@@ -298,7 +219,7 @@ def _compare(m: _Matcher, expected: Message, observed: Message, order: tuple[Any
 
 
 def _join(
-    m: _Matcher, expected: JoinGroupResponse, observed: JoinGroupResponse, order: tuple[int, ...]
+    m: Matcher, expected: JoinGroupResponse, observed: JoinGroupResponse, order: tuple[int, ...]
 ) -> None:
     if not m.error("errorCode", expected.error_code, observed.error_code):
         made_up = expected.member_id.startswith(FRESH)
@@ -327,7 +248,7 @@ def _join(
     m.same("skipAssignment", expected.skip_assignment, observed.skip_assignment)
 
 
-def _leave(m: _Matcher, expected: LeaveGroupResponse, observed: LeaveGroupResponse) -> None:
+def _leave(m: Matcher, expected: LeaveGroupResponse, observed: LeaveGroupResponse) -> None:
     m.error("errorCode", expected.error_code, observed.error_code)
     m.same("members", len(expected.members), len(observed.members))
     for i, (row, got) in enumerate(zip(expected.members, observed.members, strict=True)):
@@ -341,14 +262,14 @@ def _leave(m: _Matcher, expected: LeaveGroupResponse, observed: LeaveGroupRespon
         )
 
 
-def _commit(m: _Matcher, expected: CommitResponse, observed: CommitResponse) -> None:
+def _commit(m: Matcher, expected: CommitResponse, observed: CommitResponse) -> None:
     want, got = _codes(expected), _codes(observed)
     m.same("topics", sorted(want), sorted(got))
     for (topic, partition), code in sorted(want.items()):
         m.error(f"topics[{topic}-{partition}].errorCode", code, got[topic, partition])
 
 
-def _fetch(m: _Matcher, expected: OffsetFetchResponse, observed: OffsetFetchResponse) -> None:
+def _fetch(m: Matcher, expected: OffsetFetchResponse, observed: OffsetFetchResponse) -> None:
     def offsets(topics: tuple[FetchedTopic, ...]) -> dict[tuple[str, int], tuple[int, Any]]:
         return {
             (t.name, p.partition_index): (p.committed_offset, p.error_code)
@@ -365,9 +286,7 @@ def _fetch(m: _Matcher, expected: OffsetFetchResponse, observed: OffsetFetchResp
         m.same("groups.topics", offsets(row.topics), offsets(got[row.group_id].topics))
 
 
-def _describe(
-    m: _Matcher, row: DescribedGroup, got: DescribedGroup, order: tuple[int, ...]
-) -> None:
+def _describe(m: Matcher, row: DescribedGroup, got: DescribedGroup, order: tuple[int, ...]) -> None:
     m.error("groups.errorCode", row.error_code, got.error_code)
     m.same("groups.groupState", row.group_state, got.group_state)
     stable = row.group_state == "Stable"

@@ -29,7 +29,7 @@ from fencepost.model.messages.shapes import Message, ShapeError
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import TableError
 from fencepost.model.work import Incoming
-from fencepost.properties.oracle.answer_match import FRESH, ids_in
+from fencepost.properties.oracle.answer_match import ids_in
 from fencepost.properties.oracle.candidate import Candidate, merged
 from fencepost.properties.oracle.fingerprint import broken_rule, kind_of
 from fencepost.properties.oracle.loosened import (
@@ -40,6 +40,7 @@ from fencepost.properties.oracle.loosened import (
     loosened,
     named_by,
 )
+from fencepost.properties.oracle.matcher import FRESH
 from fencepost.properties.oracle.oracle import Oracle
 from fencepost.properties.oracle.oracle_search import TooManyError
 from fencepost.properties.oracle.verdict import Allowed, Violation, Wrong, nearest

@@ -7,21 +7,23 @@ allow more than the model does, never less.  `oracle.py` defines the terms.
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
-from fencepost.model.classic.group import Group, Offset
 from fencepost.model.coordinator import Answer
 from fencepost.model.messages.shapes import Message
 from fencepost.model.table.table import LEVELS, Level
-from fencepost.model.work import Timer
-from fencepost.properties.oracle.answer_match import Deviation, renamed
+from fencepost.properties.oracle.answer_match import renamed
+from fencepost.properties.oracle.matcher import Deviation
 from fencepost.properties.oracle.verdict import Beside, Happened, Learned, Past
 
 Groups = tuple[tuple[str, Any], ...]
-Counted = TypeVar("Counted", bound=msgspec.Struct)
+_COUNTS = frozenset({"generation_id", "member_epoch", "group_epoch", "assignment_epoch"})
+"""Fields of answers with a generation or an epoch, which a target counts."""
+_ROWS = frozenset({"groups", "members"})
+"""Fields of answers with rows that may have such a field."""
 
 CLEANED = "CLEANUP-UNUSED"
 """The rule of the cleaner, which may strike, and leaves no trace."""
@@ -117,7 +119,7 @@ class Candidate(msgspec.Struct, frozen=True):
             else e
             for e in self.emitted
         )
-        groups = self.with_group(group_id, counted(group, since, by))
+        groups = self.with_group(group_id, group.recounted(since, by))
         return replace(self, groups=groups, emitted=emitted)
 
     def group(self, group_id: str) -> Any:
@@ -188,31 +190,14 @@ class Candidate(msgspec.Struct, frozen=True):
 
     def timeless(self) -> Candidate:
         """Return the candidate without times: two that agree in it are merged."""
-        groups = tuple(
-            (
-                name,
-                replace(
-                    group,
-                    timers=tuple(Timer(t.kind, t.subject, 0, 0) for t in group.timers),
-                    offsets=tuple(_kept_until(o, 0) for o in group.offsets),
-                ),
-            )
-            for name, group in self.groups
-        )
+        groups = tuple((name, group.timeless()) for name, group in self.groups)
         emitted = tuple(Emitted(*e[:3], 0, 0) for e in self.emitted)
         return replace(self, groups=groups, emitted=emitted, now=0, used=frozenset(), cleanable=())
 
     def joined(self, other: Candidate) -> Candidate:
         """Merge two candidates that agree in all but times."""
         groups = tuple(
-            (
-                name,
-                replace(
-                    group,
-                    timers=_hull(group.timers, twin.timers),
-                    offsets=tuple(map(_kept_until, group.offsets, _expiries(twin))),
-                ),
-            )
+            (name, group.widened(twin))
             for (name, group), (_, twin) in zip(self.groups, other.groups, strict=True)
         )
         emitted = tuple(
@@ -243,35 +228,20 @@ def merged(candidates: list[Candidate]) -> list[Candidate]:
     return list(kept.values())
 
 
-def counted(thing: Counted, since: int, by: int) -> Counted:
-    """Return a group or an answer with `by` added to generations from `since` on."""
+def counted(message: Message, since: int, by: int) -> Any:
+    """Return an answer with `by` added to generations, or epochs, from `since` on."""
     changes: dict[str, Any] = {}
-    if (stored := getattr(thing, "stored", None)) is not None:
-        changes["stored"] = counted(stored, since, by)
-    if (generation := getattr(thing, "generation_id", -1)) >= since:
-        changes["generation_id"] = generation + by
-    return replace(thing, **changes) if changes else thing
+    for name in message.__struct_fields__:
+        value = getattr(message, name)
+        if name in _COUNTS and value >= since:
+            changes[name] = value + by
+        elif name in _ROWS and value:
+            changes[name] = tuple(counted(row, since, by) for row in value)
+    return replace(message, **changes) if changes else message
 
 
 def _first(pair: tuple[str, Any]) -> str:
     return pair[0]
-
-
-def _hull(a: tuple[Timer, ...], b: tuple[Timer, ...]) -> tuple[Timer, ...]:
-    return tuple(
-        Timer(s.kind, s.subject, min(s.earliest, t.earliest), max(s.latest, t.latest))
-        for s, t in zip(a, b, strict=True)
-    )
-
-
-def _kept_until(offset: Offset, at_ms: int) -> Offset:
-    """Return an offset whose retention, if it has one, is over at a time, in ms, or sooner."""
-    expires = offset.expires_ms
-    return offset if expires is None else offset._replace(expires_ms=min(expires, at_ms))
-
-
-def _expiries(group: Group) -> list[int]:
-    return [o.expires_ms or 0 for o in group.offsets]
 
 
 def bound_message(message: Message, names: Mapping[str, str]) -> Message:

@@ -37,8 +37,8 @@ from fencepost.model.messages.messages import (
 )
 from fencepost.model.messages.shapes import Message
 from fencepost.model.work import Incoming
-from fencepost.properties.oracle.answer_match import FRESH
 from fencepost.properties.oracle.candidate import Candidate
+from fencepost.properties.oracle.matcher import FRESH
 
 _LATER_MS = 600_000
 """Longest time, ms, until a timer fires whose begin isn't known; no case waits for that."""

@@ -73,17 +73,17 @@ from fencepost.model.messages.messages import JoinGroupResponse
 from fencepost.model.messages.shapes import Message, ShapeError
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import Level
-from fencepost.model.work import Incoming, Timer
+from fencepost.model.work import Incoming, Timer, TooManyOutcomesError
 from fencepost.properties.oracle.answer_match import (
-    FRESH,
-    Match,
     first_difference,
     has_too_many_new,
     ids_in,
     matches,
 )
 from fencepost.properties.oracle.candidate import CLEANED, NOTED, Candidate, Emitted, merged
+from fencepost.properties.oracle.consumer_answers import epochs_in
 from fencepost.properties.oracle.fingerprint import broken_rule, rule_levels
+from fencepost.properties.oracle.matcher import FRESH, Match
 from fencepost.properties.oracle.oracle_search import Search, TooManyError
 from fencepost.properties.oracle.verdict import Allowed, Beside, Verdict, Violation, Wait, Wrong
 
@@ -142,8 +142,8 @@ def phase_timer(group: Group) -> Timer | None:
     return next((t for t in group.timers if t.kind in {JOIN, SYNC}), None)
 
 
-def _has_parked(group: Group, request_id: str) -> bool:
-    return any(
+def _has_parked(group: Any, request_id: str) -> bool:
+    return isinstance(group, Group) and any(
         parked is not None and parked.request_id == request_id
         for member in group.members
         for parked in (member.joining, member.syncing)
@@ -179,7 +179,7 @@ class Oracle:
         cleans_young: bool = False,
     ) -> None:
         self.revision = revision
-        self.machine = Machine(revision, config, in_two_steps=lag_ms > 0)
+        self.machine = Machine(revision, config, in_two_steps=lag_ms > 0, leaves_open=True)
         self.lag_ms = lag_ms
         self._exact = lag_ms == 0
         self.violation: Violation | None = None
@@ -275,6 +275,8 @@ class Oracle:
                     self._operated(event)
         except TooManyError:
             self.unknown = f"more than {self._search.limit} states would have to be followed"
+        except TooManyOutcomesError as error:
+            self.unknown = str(error)
 
     def _sent(self, event: Sent) -> None:
         if self._exact:
@@ -312,7 +314,15 @@ class Oracle:
         answer = event.answer
         if answer.id in self._search.dropped:
             return
-        request = self._search.requests[answer.id].incoming
+        sent = self._search.requests[answer.id]
+        observed, flaw = None, ""
+        if answer.body is not None:
+            try:
+                observed = self._read(sent.incoming, dict(answer.body))
+            except ShapeError as error:
+                flaw = str(error)
+        incoming = replace(sent.incoming, shown=observed)
+        self._search.requests[answer.id] = replace(sent, incoming=incoming)
         reached = self._search.explore(
             self._candidates, answer.at_ms, lambda c: c.emission(answer.id) is not None
         )
@@ -321,10 +331,8 @@ class Oracle:
             self._violate(Wrong.CLOSED, answer.id, answer.at_ms, None, reached, detail)
             return
         body = dict(answer.body)
-        try:
-            observed = self._read(request, body)
-        except ShapeError as error:
-            self._violate(Wrong.SHAPE, answer.id, answer.at_ms, body, reached, str(error))
+        if observed is None:
+            self._violate(Wrong.SHAPE, answer.id, answer.at_ms, body, reached, flaw)
             return
         if any(self._is_too_much(c, answer.id) for c in reached):
             raise TooManyError
@@ -379,6 +387,9 @@ class Oracle:
             agreed = agreed.shifted(group_id, match.shift, same_group)
         if isinstance(observed, JoinGroupResponse) and observed.error_code == 0:
             agreed = agreed.with_generation(group_id, observed.generation_id)
+        for epoch in epochs_in(observed):
+            if epoch > agreed.last_generation(group_id):
+                agreed = agreed.with_generation(group_id, epoch)
         deviations = ((request_id, replace(d, rule=emitted.rule)) for d in match.deviations)
         return replace(agreed, deviations=(*agreed.deviations, *deviations))
 

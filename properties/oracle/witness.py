@@ -17,13 +17,13 @@ from fencepost.model.history.events import Event
 from fencepost.model.messages.shapes import Message
 from fencepost.model.revision import Revision
 from fencepost.model.work import Emission
-from fencepost.properties.oracle.answer_match import Match
 from fencepost.properties.oracle.candidate import (
     Candidate,
     Emitted,
     bound_message,
     counted,
 )
+from fencepost.properties.oracle.matcher import Match
 from fencepost.properties.oracle.oracle import Oracle
 from fencepost.properties.oracle.oracle_search import TooManyError
 from fencepost.properties.oracle.verdict import (

@@ -31,8 +31,9 @@ from fencepost.model.messages.messages import (
 from fencepost.model.messages.shapes import Message
 from fencepost.model.table.table import Level
 from fencepost.model.work import Incoming, Outcome
-from fencepost.properties.oracle.answer_match import FRESH, Match, first_difference
+from fencepost.properties.oracle.answer_match import first_difference
 from fencepost.properties.oracle.candidate import Candidate, Emitted
+from fencepost.properties.oracle.matcher import FRESH, Match
 from fencepost.properties.oracle.oracle import Oracle
 from fencepost.properties.oracle.oracle_search import FOREVER, Request, Search, Step, TooManyError
 from fencepost.properties.oracle.verdict import Allowed

@@ -32,8 +32,9 @@ from fencepost.model.messages.messages import (
 )
 from fencepost.model.table.table import Level
 from fencepost.model.work import Incoming, Span, Timer
-from fencepost.properties.oracle.answer_match import Match, matches
+from fencepost.properties.oracle.answer_match import matches
 from fencepost.properties.oracle.candidate import Candidate
+from fencepost.properties.oracle.matcher import Match
 from fencepost.properties.oracle.oracle_search import FOREVER
 from fencepost.traces.audit.audit_settings import AuditSettings, commit_error
 from fencepost.traces.audit.ordered_search import CLOCK_MS

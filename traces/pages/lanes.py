@@ -15,7 +15,7 @@ from typing import Any
 from fencepost.model.classic.effects import Do
 from fencepost.model.classic.group import SESSION, Group
 from fencepost.model.history.words import member
-from fencepost.properties.oracle.answer_match import FRESH
+from fencepost.properties.oracle.matcher import FRESH
 from fencepost.properties.oracle.verdict import Happened
 from fencepost.traces.pages.group_fields import timer_name
 from fencepost.traces.pages.trace_with_model import TraceWithModel

@@ -24,14 +24,13 @@ from fencepost.model.messages.messages import (
 from fencepost.model.messages.shapes import Message
 from fencepost.model.table.table import Level
 from fencepost.properties.oracle.answer_match import (
-    FRESH,
     MOST_NEW,
-    Match,
     first_difference,
     has_too_many_new,
     matches,
     renamed,
 )
+from fencepost.properties.oracle.matcher import FRESH, Match
 
 NEW = f"{FRESH}r1"
 OTHER = f"{FRESH}r2"

@@ -1,0 +1,245 @@
+"""Offsets in the consumer protocol: commits, commits in transactions, and fetches, by epoch."""
+
+from __future__ import annotations
+
+from fencepost.conformance.cases.consumer.consumer_script import (
+    ALL,
+    NOBODY,
+    ConsumerScript,
+    registry,
+)
+from fencepost.model.plans.steps import EpochOf
+
+CASES = registry()
+case = CASES.case
+
+
+@case("CG-COMMIT-MEMBER", "CG-FETCH-MEMBER")
+def commit_with_the_current_epoch(s: ConsumerScript) -> None:
+    """A member commits and fetches with its epoch."""
+    s.reconciled("A1", "B1")
+    s.commit("A1", instance="A")
+    s.fetch("A1")
+
+
+@case("CG-COMMIT-MEMBER")
+def commit_with_a_wrong_instance(s: ConsumerScript) -> None:
+    """The instance in a commit is ignored: that of another member, and an unmapped one."""
+    s.reconciled("A1", "B1")
+    s.commit("A1", instance="B")
+    s.commit("A1", instance="C")
+
+
+@case("CG-COMMIT-EPOCH-NEWER")
+def commit_with_a_newer_epoch(s: ConsumerScript) -> None:
+    """A commit has an epoch that nobody was given."""
+    s.reconciled("A1")
+    s.commit("A1", epoch=EpochOf("A1", plus=7))
+
+
+@case("CG-COMMIT-EPOCH-OLDER")
+def commit_with_an_older_epoch(s: ConsumerScript) -> None:
+    """A commit of an older epoch counts for partitions that were the member's at that epoch."""
+    s.advanced()
+    s.commit("A1", epoch=EpochOf("A1", back=1), parts=ALL)
+    s.beat("B1")
+    s.commit("A1", epoch=EpochOf("A1", back=1), parts=ALL)
+
+
+@case("CG-COMMIT-PARTITION-HELD")
+def commit_for_partitions_that_stay(s: ConsumerScript) -> None:
+    """A member commits with an older epoch for the partitions that it still has."""
+    s.advanced()
+    s.commit("A1", epoch=EpochOf("A1", back=1), parts=ALL)
+    s.fetch("A1", parts=ALL)
+
+
+@case("CG-COMMIT-EPOCH-OLDER")
+def commit_before_the_assignment(s: ConsumerScript) -> None:
+    """A commit has an epoch at which the partitions were not yet the member's."""
+    s.reconciled("A1", "B1")
+    s.commit("A1", epoch=0, parts=ALL)
+    s.commit("B1", epoch=EpochOf("A1", back=2), parts=ALL)
+
+
+@case("CG-COMMIT-EPOCH-OLDER")
+def commit_after_a_return(s: ConsumerScript) -> None:
+    """After a return each older epoch from 0 on counts for the member's partitions."""
+    s.returned("B1")
+    s.commit("A2", epoch=0, parts=ALL)
+    s.commit("A2", epoch=-1, parts=ALL)
+
+
+@case("CG-COMMIT-UNKNOWN-MEMBER")
+def zombie_commits(s: ConsumerScript) -> None:
+    """A replaced process commits, with its old epoch and with -2."""
+    s.returned("B1")
+    s.commit("A1", instance="A", epoch=EpochOf("A1", back=1))
+    s.commit("A1", instance="A", epoch=-2)
+    s.commit("x", member_id=NOBODY, epoch=2)
+
+
+@case("CG-COMMIT-MEMBER", "CG-COMMIT-EPOCH-NEWER")
+def released_member_commits(s: ConsumerScript) -> None:
+    """A released member commits: -2 is its epoch, and its old one is newer than that."""
+    s.reconciled("A1", "B1")
+    s.release("A1")
+    s.commit("A1", epoch=EpochOf("A1", back=1))
+    s.commit("A1", epoch=-1)
+    s.commit("A1", epoch=-2)
+    s.fetch("A1", epoch=-2)
+
+
+@case("CG-COMMIT-VERSION")
+def commit_below_version_9(s: ConsumerScript) -> None:
+    """Below version 9 a commit has no member epoch."""
+    s.reconciled("A1")
+    s.commit("A1", version=8)
+
+
+@case("CG-COMMIT-UNKNOWN-MEMBER")
+def commit_without_member(s: ConsumerScript) -> None:
+    """A commit without a member is refused while there is one, even if it is released."""
+    s.join("A1")
+    s.commit("x", member_id="", epoch=-1)
+    s.release("A1")
+    s.commit("x", member_id="", epoch=-1)
+
+
+@case("CG-COMMIT-EMPTY-GROUP")
+def commit_to_an_empty_group(s: ConsumerScript) -> None:
+    """A commit without a member sets offsets of a group without members."""
+    s.join("A1")
+    s.leave("A1")
+    s.commit("x", member_id="", epoch=-1)
+    s.fetch("x", member_id=None, epoch=-1)
+
+
+@case("CG-COMMIT-GROUP-ABSENT")
+def commit_to_an_absent_group(s: ConsumerScript) -> None:
+    """A commit without a member makes a group with offsets; a member may join it then."""
+    s.commit("x", member_id="", epoch=-1)
+    s.fetch("x", member_id=None, epoch=-1)
+    s.join("A1")
+
+
+@case("CG-COMMIT-GROUP-NOT-FOUND")
+def commit_of_a_stranger_to_an_absent_group(s: ConsumerScript) -> None:
+    """A commit with an epoch to a group that doesn't exist."""
+    s.commit("x", member_id=NOBODY, epoch=1)
+
+
+@case("CG-COMMIT-GROUP-ABSENT-GENERATION")
+def commit_below_9_to_an_absent_group(s: ConsumerScript) -> None:
+    """Below version 9 the same commit names a generation of a group that doesn't exist."""
+    s.commit("x", member_id=NOBODY, epoch=1, version=8)
+
+
+@case("CG-COMMIT-TOPICS-UNKNOWN", features=("missing-topics",))
+def commit_for_a_missing_topic(s: ConsumerScript) -> None:
+    """A commit for a topic that doesn't exist."""
+    s.reconciled("A1")
+    s.commit("A1", topic="missing")
+
+
+@case("CG-FETCH-MEMBER", "CG-FETCH-STALE")
+def fetch_with_another_epoch(s: ConsumerScript) -> None:
+    """A fetch has the member's epoch, a newer one, and an older one."""
+    s.advanced()
+    s.fetch("A1")
+    s.fetch("A1", epoch=EpochOf("A1", plus=7))
+    s.fetch("A1", epoch=EpochOf("A1", back=1))
+
+
+@case("CG-FETCH-ANYBODY")
+def fetch_without_member(s: ConsumerScript) -> None:
+    """Who names no member may read."""
+    s.reconciled("A1")
+    s.commit("A1")
+    s.fetch("x", member_id=None, epoch=-1)
+
+
+@case("CG-FETCH-UNKNOWN-MEMBER")
+def fetch_by_a_stranger(s: ConsumerScript) -> None:
+    """A fetch names an id that is no member's."""
+    s.reconciled("A1")
+    s.fetch("x", member_id=NOBODY, epoch=2)
+
+
+@case("CG-FETCH-GROUP-ABSENT")
+def fetch_from_an_absent_group(s: ConsumerScript) -> None:
+    """A group that doesn't exist has no offsets."""
+    s.fetch("x", member_id=None, epoch=-1)
+
+
+@case("CG-TXN-COMMIT-ANONYMOUS")
+def transaction_of_nobody(s: ConsumerScript) -> None:
+    """A commit in a transaction needs no member."""
+    s.reconciled("A1")
+    s.transact("x", member_id="", epoch=-1)
+    s.fetch("x", member_id=None, epoch=-1)
+
+
+@case("CG-TXN-COMMIT-MEMBER")
+def transaction_of_a_member(s: ConsumerScript) -> None:
+    """A member commits in a transaction with its epoch."""
+    s.reconciled("A1")
+    s.transact("A1", instance="A")
+    s.fetch("A1")
+
+
+@case("CG-TXN-COMMIT-EPOCH-NEWER")
+def transaction_with_a_newer_epoch(s: ConsumerScript) -> None:
+    """A commit in a transaction has an epoch that nobody was given."""
+    s.reconciled("A1")
+    s.transact("A1", epoch=EpochOf("A1", plus=7))
+
+
+@case("CG-TXN-COMMIT-UNKNOWN-MEMBER")
+def transaction_of_a_zombie(s: ConsumerScript) -> None:
+    """A replaced process, and an unknown id, commit in transactions."""
+    s.returned("B1")
+    s.transact("A1", instance="A", epoch=EpochOf("A1", back=1))
+    s.transact("x", member_id=NOBODY, epoch=2)
+
+
+@case("CG-TXN-COMMIT-EPOCH-OLDER")
+def transaction_with_an_older_epoch(s: ConsumerScript) -> None:
+    """A commit in a transaction has an older epoch."""
+    s.advanced()
+    s.transact("A1", epoch=EpochOf("A1", back=1), parts=ALL)
+
+
+@case("CG-TXN-COMMIT-PARTITION-HELD", "CG-TXN-COMMIT-PARTITION-STALE")
+def transaction_for_partitions_that_stay(s: ConsumerScript) -> None:
+    """A commit in a transaction with an older epoch counts for partitions that stay."""
+    s.advanced()
+    s.beat("B1")
+    s.transact("A1", epoch=EpochOf("A1", back=1), parts=ALL)
+
+
+@case("CG-TXN-COMMIT-GROUP-ABSENT")
+def transaction_for_an_absent_group(s: ConsumerScript) -> None:
+    """A commit in a transaction without a member makes a group with offsets."""
+    s.transact("x", member_id="", epoch=-1)
+
+
+@case("CG-TXN-COMMIT-GROUP-ABSENT-GENERATION")
+def transaction_of_a_stranger_for_an_absent_group(s: ConsumerScript) -> None:
+    """A commit in a transaction with an epoch for a group that doesn't exist."""
+    s.transact("x", member_id=NOBODY, epoch=1)
+
+
+@case("CG-TXN-COMMIT-EMPTY-GROUP")
+def transaction_for_an_empty_group(s: ConsumerScript) -> None:
+    """A commit in a transaction for a group without members."""
+    s.join("A1")
+    s.leave("A1")
+    s.transact("x", member_id="", epoch=-1)
+
+
+@case("CG-TXN-COMMIT-TOPICS-UNKNOWN", features=("missing-topics",))
+def transaction_for_a_missing_topic(s: ConsumerScript) -> None:
+    """A commit in a transaction for a topic that doesn't exist."""
+    s.reconciled("A1")
+    s.transact("A1", topic="missing")

@@ -1,0 +1,239 @@
+"""Write cases of the consumer protocol: members join, heartbeat, are released and leave by name.
+
+As in all cases a name in capitals is a process of a static member, and one in small letters is a
+dynamic member.  The client makes member ids, so the id of a member is its name.  A field that a
+call leaves out has the value of a correct client: the epoch that the member was told last, and the
+partitions that it was told last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fencepost.conformance.cases.case_registry import Registry
+from fencepost.conformance.cases.script import AUTO, Script
+from fencepost.model.consumer.settings import ASSIGNMENT_INTERVAL, MAX_SIZE
+from fencepost.model.consumer.topics import rows_of
+from fencepost.model.messages.messages import (
+    CommitPartition,
+    CommitTopic,
+    FetchGroup,
+    FetchTopic,
+    LeavingMember,
+    TxnCommitPartition,
+    TxnCommitTopic,
+)
+from fencepost.model.messages.subscription import TopicPartition
+from fencepost.model.plans.steps import EpochOf, IdOf, Ms, OwnedOf, instance_of
+
+PARTITIONS = 4
+"""Partitions of each topic of a case."""
+
+ALL = tuple(range(PARTITIONS))
+NOBODY = "nobody"
+"""A member id that no member has."""
+
+FULL: Mapping[str, int | None] = {MAX_SIZE: 2}
+
+
+def owned(*numbers: int, topic: str = "t") -> Any:
+    """Return partitions of a topic, as a heartbeat says that its sender owns them."""
+    return rows_of(TopicPartition(topic, number) for number in numbers)
+
+
+class ConsumerScript(Script):
+    """The steps of one case of the consumer protocol."""
+
+    def join(  # type: ignore[override]
+        self,
+        *who: str,
+        member_id: Any = AUTO,
+        instance: Any = AUTO,
+        topics: Sequence[str] | None = ("t",),
+        regex: Any = AUTO,
+        rebalance: Any = AUTO,
+        owns: Any = (),
+        version: int = 1,
+        group: str = "g",
+        **fields: Any,
+    ) -> None:
+        """Send a join for each, with epoch 0.
+
+        `regex`: by default "", as librdkafka sends it; null aborts its mock.  `fields`: of `ask`,
+        and `server_assignor`, `rack_id`.
+        """
+        for name in who:
+            says: dict[str, Any] = {
+                "group_id": group,
+                "member_id": name if member_id is AUTO else member_id,
+                "member_epoch": 0,
+                "subscribed_topic_names": topics,
+                "topic_partitions": owns,
+                "rebalance_timeout_ms": Ms("rebalance") if rebalance is AUTO else rebalance,
+            }
+            if version > 0:
+                says["subscribed_topic_regex"] = "" if regex is AUTO else regex
+            self._heartbeat(name, instance, version, {**says, **fields})
+
+    def beat(  # type: ignore[override]
+        self,
+        *who: str,
+        member_id: Any = AUTO,
+        instance: Any = AUTO,
+        epoch: Any = AUTO,
+        owns: Any = AUTO,
+        version: int = 1,
+        group: str = "g",
+        **fields: Any,
+    ) -> None:
+        """Send a heartbeat for each: it is alive, and owns what it was told last.
+
+        `fields`: of `ask`, and `server_assignor`, `subscribed_topic_names`, `rack_id`.
+        """
+        for name in who:
+            says = {
+                "group_id": group,
+                "member_id": name if member_id is AUTO else member_id,
+                "member_epoch": EpochOf(name) if epoch is AUTO else epoch,
+                "topic_partitions": OwnedOf(name) if owns is AUTO else owns,
+            }
+            self._heartbeat(name, instance, version, {**says, **fields})
+
+    def keep(self, *who: str, **fields: Any) -> None:
+        """Send a heartbeat for each that says nothing of partitions; `fields`: as for `beat`."""
+        self.beat(*who, owns=None, **fields)
+
+    def release(self, *who: str, epoch: int = -2, **fields: Any) -> None:
+        """Send a leave for a while for each; `fields`: as for `beat`."""
+        self.beat(*who, epoch=epoch, owns=None, **fields)
+
+    def leave(self, *who: str, **fields: Any) -> None:  # type: ignore[override]
+        """Send a leave for good for each; `fields`: as for `beat`."""
+        self.release(*who, epoch=-1, **fields)
+
+    def _heartbeat(self, who: str, instance: Any, version: int, says: dict[str, Any]) -> None:
+        mine = instance_of(who) if instance is AUTO else instance
+        if mine is not None:
+            says["instance_id"] = mine
+        self.ask(who, "ConsumerGroupHeartbeat", version=version, **says)
+
+    # Groups in a state.
+
+    def reconciled(self, *who: str, rounds: int = 2, **join: Any) -> None:
+        """Let these join one after the other, each until all have taken over their targets."""
+        there: list[str] = []
+        for name in who:
+            self.join(name, **join)
+            if there:
+                for _ in range(rounds):
+                    self.beat(*there)
+                self.beat(name)
+            there.append(name)
+
+    def returned(self, *others: str) -> None:
+        """Make a group of A1 and others, in which A2 has A1's place since a release."""
+        self.reconciled("A1", *others)
+        self.release("A1")
+        self.join("A2")
+
+    def advanced(self) -> None:
+        """Make a group of A1 and B1 in which A1 has just given partitions up: its epoch grew."""
+        self.join("A1", "B1")
+        self.beat("A1", "A1")
+
+    # Offsets and administrators.
+
+    def commit(  # type: ignore[override]
+        self,
+        who: str,
+        *,
+        member_id: Any = AUTO,
+        instance: str | None = None,
+        epoch: Any = AUTO,
+        parts: Sequence[int] = (0,),
+        topic: str = "t",
+        version: int = 9,
+        group: str = "g",
+        **fields: Any,
+    ) -> None:
+        """Send OffsetCommit of an offset for each of these partitions; `fields`: of `ask`."""
+        rows = tuple(CommitPartition(partition_index=n, committed_offset=1) for n in parts)
+        says = self._committing(who, member_id, instance, epoch, group)
+        topics = (CommitTopic(name=topic, partitions=rows),)
+        self.ask(who, "OffsetCommit", version=version, topics=topics, **says, **fields)
+
+    def transact(  # type: ignore[override]
+        self,
+        who: str,
+        *,
+        member_id: Any = AUTO,
+        instance: str | None = None,
+        epoch: Any = AUTO,
+        parts: Sequence[int] = (0,),
+        topic: str = "t",
+        **fields: Any,
+    ) -> None:
+        """Send TxnOffsetCommit, in a transaction that is then committed; else as `commit`."""
+        rows = tuple(TxnCommitPartition(partition_index=n, committed_offset=1) for n in parts)
+        says = self._committing(who, member_id, instance, epoch, "g")
+        topics = (TxnCommitTopic(name=topic, partitions=rows),)
+        self.ask(who, "TxnOffsetCommit", transactional_id=who, topics=topics, **says, **fields)
+
+    @staticmethod
+    def _committing(
+        who: str, member_id: Any, instance: str | None, epoch: Any, group: str
+    ) -> dict[str, Any]:
+        named = {} if instance is None else {"group_instance_id": instance}
+        return {
+            "group_id": group,
+            "generation_id": EpochOf(who) if epoch is AUTO else epoch,
+            "member_id": who if member_id is AUTO else member_id,
+            **named,
+        }
+
+    def fetch(  # type: ignore[override]
+        self,
+        who: str,
+        *,
+        member_id: Any = AUTO,
+        epoch: Any = AUTO,
+        parts: tuple[int, ...] = (0,),
+        group: str = "g",
+    ) -> None:
+        """Send OffsetFetch of these partitions."""
+        row = FetchGroup(
+            group_id=group,
+            member_id=who if member_id is AUTO else member_id,
+            member_epoch=EpochOf(who) if epoch is AUTO else epoch,
+            topics=(FetchTopic(name="t", partition_indexes=parts),),
+        )
+        self.ask(who, "OffsetFetch", version=9, groups=(row,))
+
+    def describe(self, *groups: str, version: int | None = None) -> None:  # type: ignore[override]
+        """Send ConsumerGroupDescribe from a connection of its own."""
+        named = groups or ("g",)
+        self.ask("admin", "ConsumerGroupDescribe", version=version, group_ids=named)
+
+    def describe_as_classic(self, *, version: int) -> None:
+        """Send DescribeGroups from a connection of its own."""
+        self.ask("admin", "DescribeGroups", version=version, groups=("g",))
+
+    def remove(self, *rows: tuple[str, str | None], group: str = "g") -> None:
+        """Send LeaveGroup as an administrator does: rows of member id and instance."""
+        members = tuple(LeavingMember(member_id=m, group_instance_id=i) for m, i in rows)
+        self.ask("admin", "LeaveGroup", version=5, group_id=group, members=members)
+
+    def outlast_session(self, *, beating: Sequence[str] = ()) -> None:
+        """Let the group's session timeout pass and a margin more, while some heartbeat."""
+        self.outlast("group session", beating=beating)
+
+
+def made_id(who: str) -> IdOf:
+    """Return the id of a member whose id the coordinator made."""
+    return IdOf(who)
+
+
+def registry() -> Registry:
+    """Return a registry for cases of this protocol: new targets are made at once."""
+    return Registry(ConsumerScript, settings={ASSIGNMENT_INTERVAL: 0})

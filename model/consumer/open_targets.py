@@ -1,0 +1,101 @@
+"""Leave the target of a group open: decide only what an answer shows of it.
+
+Every legal target is an outcome, and there are many.  A machine that follows an unknown assignor
+lists for each partition the members that it may be meant for (`ConsumerGroup.open`).  A step that
+depends on a member's share forks over its possible shares; all other partitions stay open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import product
+from math import prod
+
+from msgspec.structs import replace
+
+from fencepost.model.consumer.group import ConsumerGroup
+from fencepost.model.consumer.topics import (
+    MOST_TARGETS,
+    PartitionCount,
+    TooManyTargetsError,
+    readers,
+)
+from fencepost.model.messages.subscription import TopicPartition
+
+_NOBODY = ""
+
+
+def with_open_target(group: ConsumerGroup, count: PartitionCount) -> ConsumerGroup:
+    """Return the group with a new target, of which only what every assignor does is decided."""
+    after = replace(group, target=(), open=(), target_epoch=group.epoch)
+    return _with_choices(after, {p: tuple(ids) for p, ids in readers(group, count).items()})
+
+
+def with_share_of(group: ConsumerGroup, member_id: str) -> Iterator[ConsumerGroup]:
+    """Yield the group with each possible share of a member in the target.
+
+    Raises TooManyTargetsError for more than `MOST_TARGETS`.
+    """
+    mine = [p for p, ids in group.open if member_id in ids]
+    if not mine:
+        yield group
+        return
+    if 2 ** len(mine) > MOST_TARGETS:
+        raise TooManyTargetsError(
+            f"{len(mine)} partitions that a member may get or not are more shares than "
+            f"{MOST_TARGETS:,}"
+        )
+    for gets in product((True, False), repeat=len(mine)):
+        yield _with_choices(
+            group,
+            {
+                p: (member_id,) if yes else tuple(i for i in _choices(group, p) if i != member_id)
+                for p, yes in zip(mine, gets, strict=True)
+            },
+        )
+
+
+def decided(
+    group: ConsumerGroup, shown: Mapping[TopicPartition, str] | None
+) -> Iterator[ConsumerGroup]:
+    """Yield the group with each possible target.
+
+    `shown`: the target that the answer shows; then it is that one, as far as it is possible.
+    Raises TooManyTargetsError for more than `MOST_TARGETS`.
+    """
+    choices = [ids for _, ids in group.open]
+    if shown is not None:
+        owners = ((p, shown.get(p, _NOBODY)) for p, _ in group.open)
+        choices = [
+            (owner,) if owner in ids else ids[:1]
+            for (_, owner), ids in zip(owners, choices, strict=True)
+        ]
+    total = prod(map(len, choices))
+    if total > MOST_TARGETS:
+        raise TooManyTargetsError(
+            f"{len(choices)} partitions have {total:,} possible owners in all, more than "
+            f"{MOST_TARGETS:,}"
+        )
+    for chosen in product(*choices):
+        each = zip(group.open, chosen, strict=True)
+        yield _with_choices(group, {p: (owner,) for (p, _), owner in each})
+
+
+def _choices(group: ConsumerGroup, partition: TopicPartition) -> tuple[str, ...]:
+    return next(ids for p, ids in group.open if p == partition)
+
+
+def _with_choices(
+    group: ConsumerGroup, choices: dict[TopicPartition, tuple[str, ...]]
+) -> ConsumerGroup:
+    """Return the group with other choices; a partition with one choice is decided."""
+    everything = {**dict(group.open), **choices}
+    rows = {member_id: [*partitions] for member_id, partitions in group.target}
+    for partition, ids in everything.items():
+        if len(ids) == 1 and ids[0] != _NOBODY:
+            rows.setdefault(ids[0], []).append(partition)
+    return replace(
+        group,
+        target=tuple(sorted((member_id, tuple(sorted(row))) for member_id, row in rows.items())),
+        open=tuple(sorted((p, ids) for p, ids in everything.items() if len(ids) > 1)),
+    )

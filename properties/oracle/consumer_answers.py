@@ -1,0 +1,106 @@
+"""Compare answers of the consumer protocol with the model's.
+
+Epochs are compared as generations are: a target may count on by more than one.  The order of
+members, topics and partitions means nothing.  An assignment of null says that nothing changed, so
+it is another answer than an empty one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from fencepost.model.messages.consumer_messages import (
+    ConsumerAssignment,
+    ConsumerGroupDescribeResponse,
+    ConsumerGroupHeartbeatResponse,
+    DescribedConsumer,
+    DescribedConsumerGroup,
+    DescribedTopic,
+    TopicPartitions,
+)
+from fencepost.model.table.table import Level
+from fencepost.properties.oracle.matcher import Matcher
+
+
+def compare_heartbeats(
+    m: Matcher, expected: ConsumerGroupHeartbeatResponse, observed: ConsumerGroupHeartbeatResponse
+) -> None:
+    """Compare the answers to a heartbeat; of an error only its code counts."""
+    if not m.error("errorCode", expected.error_code, observed.error_code):
+        return
+    m.member_id("memberId", expected.member_id or "", observed.member_id or "")
+    _epoch(m, "memberEpoch", expected.member_epoch, observed.member_epoch)
+    interval, got = expected.heartbeat_interval_ms, observed.heartbeat_interval_ms
+    level = Level.SHOULD if interval > 0 >= got else Level.MAY
+    m.nearly("heartbeatIntervalMs", interval, got, level)
+    m.same("assignment", _assigned(expected.assignment), _assigned(observed.assignment))
+
+
+def compare_descriptions(
+    m: Matcher, expected: ConsumerGroupDescribeResponse, observed: ConsumerGroupDescribeResponse
+) -> None:
+    """Compare descriptions of groups."""
+    theirs = {row.group_id: row for row in observed.groups}
+    m.same("groups", sorted(row.group_id for row in expected.groups), sorted(theirs))
+    for row in expected.groups:
+        _compare_group(m, row, theirs[row.group_id])
+
+
+def epochs_in(answer: object) -> Iterable[int]:
+    """Return the epochs in an answer that a target counts."""
+    match answer:
+        case ConsumerGroupHeartbeatResponse(error_code=0, member_epoch=epoch):
+            return (epoch,)
+        case ConsumerGroupDescribeResponse(groups=groups):
+            return tuple(row.group_epoch for row in groups)
+    return ()
+
+
+def _epoch(m: Matcher, name: str, expected: int, observed: int) -> None:
+    """Compare epochs; those of leaves, and of joins, have one value only."""
+    if expected > 0 < observed:
+        m.generation(expected, observed, name)
+    else:
+        m.same(name, expected, observed)
+
+
+def _compare_group(
+    m: Matcher, expected: DescribedConsumerGroup, observed: DescribedConsumerGroup
+) -> None:
+    if not m.error("groups.errorCode", expected.error_code, observed.error_code):
+        return
+    _epoch(m, "groups.groupEpoch", expected.group_epoch, observed.group_epoch)
+    _epoch(m, "groups.assignmentEpoch", expected.assignment_epoch, observed.assignment_epoch)
+    m.nearly("groups.groupState", expected.group_state, observed.group_state, Level.SHOULD)
+    m.nearly("groups.assignorName", expected.assignor_name, observed.assignor_name, Level.MAY)
+    theirs = {row.member_id: row for row in observed.members}
+    m.same("groups.members", sorted(row.member_id for row in expected.members), sorted(theirs))
+    for row in expected.members:
+        _compare_member(m, row, theirs[row.member_id])
+
+
+def _compare_member(m: Matcher, expected: DescribedConsumer, observed: DescribedConsumer) -> None:
+    at = "groups.members"
+    m.same(f"{at}.instanceId", expected.instance_id, observed.instance_id)
+    _epoch(m, f"{at}.memberEpoch", expected.member_epoch, observed.member_epoch)
+    for name, want, got in (
+        ("assignment", expected.assignment, observed.assignment),
+        ("targetAssignment", expected.target_assignment, observed.target_assignment),
+    ):
+        parts = _partitions(want.topic_partitions), _partitions(got.topic_partitions)
+        m.same(f"{at}.{name}", *parts)
+    topics = sorted(expected.subscribed_topic_names), sorted(observed.subscribed_topic_names)
+    m.nearly(f"{at}.subscribedTopicNames", *topics, Level.SHOULD)
+    regexes = expected.subscribed_topic_regex or "", observed.subscribed_topic_regex or ""
+    m.nearly(f"{at}.subscribedTopicRegex", *regexes, Level.SHOULD)
+    m.nearly(f"{at}.rackId", expected.rack_id or "", observed.rack_id or "", Level.SHOULD)
+    m.nearly(f"{at}.clientId", expected.client_id, observed.client_id, Level.SHOULD)
+    m.nearly(f"{at}.memberType", expected.member_type, observed.member_type, Level.SHOULD)
+
+
+def _assigned(assignment: ConsumerAssignment | None) -> list[str] | None:
+    return None if assignment is None else _partitions(assignment.topic_partitions)
+
+
+def _partitions(rows: Iterable[TopicPartitions | DescribedTopic]) -> list[str]:
+    return sorted(f"{row.topic_id}-{number}" for row in rows for number in row.partitions)
