@@ -29,6 +29,8 @@ from fencepost.conformance.cases import (
     version_cases,
 )
 from fencepost.conformance.cases.case_registry import Entry, Registry
+from fencepost.conformance.cases.consumer import REGISTRIES
+from fencepost.model.consumer.consumer_protocol import CONSUMER
 
 _REGISTRIES: tuple[Registry, ...] = tuple(
     module.CASES
@@ -68,11 +70,19 @@ def collect(registries: tuple[Registry, ...]) -> tuple[Entry, ...]:
 
 
 ENTRIES: tuple[Entry, ...] = collect(_REGISTRIES)
+"""The cases of the classic protocol."""
+CONSUMER_ENTRIES: tuple[Entry, ...] = collect(REGISTRIES)
+"""The cases of the consumer protocol."""
+
+
+def entries_of(protocol: str) -> tuple[Entry, ...]:
+    """Return the cases of a protocol, by its name."""
+    return CONSUMER_ENTRIES if protocol == CONSUMER.name else ENTRIES
 
 
 def entry(case_id: str) -> Entry:
     """Return the case of this id.  Raises KeyError that names it."""
-    for case in ENTRIES:
+    for case in (*ENTRIES, *CONSUMER_ENTRIES):
         if case.id == case_id:
             return case
     raise KeyError(f"the catalogue has no case {case_id}")

@@ -98,6 +98,11 @@ ROUNDROBIN = (("roundrobin", subscription("t")),)
 STICKY = (("sticky", subscription("t")),)
 BOTH = (*RANGE, *ROUNDROBIN)
 
+CASE_TOPICS = ("t", "u")
+"""The topics of a case, where groups hold partitions."""
+CASE_PARTITIONS = 4
+"""The partitions of each."""
+
 INSTANCE_SINCE = {
     "JoinGroup": 5,
     "SyncGroup": 3,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-from fencepost.conformance.cases import ENTRIES
+from fencepost.conformance.cases import entries_of
 from fencepost.conformance.cases.case_registry import Entry
 from fencepost.model.revision import Revision
 
@@ -44,7 +44,7 @@ class CaseSuite:
 def find_suite(name: str, revision: Revision) -> CaseSuite:
     """Find or generate the suite of this name for a revision.  Raises KeyError."""
     if name == CATALOGUE:
-        return CaseSuite(name, ENTRIES)
+        return CaseSuite(name, entries_of(revision.protocol.name))
     from fencepost.conformance.cases.cover_suite import generate_suite  # noqa: PLC0415  (networkx)
 
     suite = generate_suite(name, revision)

@@ -46,6 +46,7 @@ from fencepost.conformance.targets.target_registry import (
     find_known_as,
     find_revision,
     find_target,
+    in_protocol_of,
     revision_for,
 )
 from fencepost.model.history.words import plural
@@ -161,7 +162,8 @@ def certify_command(
     judge = find_revision(revision or revision_for(target if known_as is None else known_as))
     logs = None if report is None else report.absolute() / "logs"
     held = find_target(
-        target, replace(target_settings, jobs=jobs or target_settings.jobs, logs=logs)
+        in_protocol_of(target, judge),
+        replace(target_settings, jobs=jobs or target_settings.jobs, logs=logs),
     )
     chosen = find_suite(suite, judge)
     entries = matching_entries(chosen, cases)

@@ -51,7 +51,13 @@ from fencepost.conformance.run.link_faults import (
     is_loading,
     passing_cause,
 )
-from fencepost.conformance.run.runner import CaseRun, CaseUnsupportedError, pauses_ms, unmet_need
+from fencepost.conformance.run.runner import (
+    CaseRun,
+    CaseUnsupportedError,
+    pauses_ms,
+    reset_for,
+    unmet_need,
+)
 from fencepost.conformance.run.set_ups import RefusedStep, SetUps, usual_way
 from fencepost.conformance.runtime.event_loop import Turns, few_pauses, judged, side_by_side, timed
 from fencepost.conformance.runtime.lag_meter import CALM_WITHIN_S, LagMeter
@@ -67,6 +73,7 @@ from fencepost.conformance.targets.target import (
     Target,
     apart,
 )
+from fencepost.model.classic.classic_protocol import CLASSIC
 from fencepost.model.coordinator import (
     AsyncCoordinator,
     Config,
@@ -437,7 +444,7 @@ class OpenTarget:
         for entry in risky:
             done[entry.id] = await self._case(entry, urgency[entry.id])
         results = [done[entry.id] for entry in entries]
-        if not self.options.goes_on:
+        if not self._goes_on_behind:
             return results
         return reported(await side_by_side(map(self._onward, results)), self._revision)
 
@@ -503,7 +510,8 @@ class OpenTarget:
         return self._target.provenance()
 
     def _settings(self, entry: Entry) -> dict[str, int | None]:
-        settings: dict[str, int | None] = dict(entry.needs.config)
+        preferred = entry.settings if self.chooses_settings else {}
+        settings: dict[str, int | None] = {**preferred, **entry.needs.config}
         if self.chooses_settings and entry.delayed is not None:
             settings.setdefault(DELAY, _DELAY_MS if entry.delayed else 0)
         return settings
@@ -610,6 +618,11 @@ class OpenTarget:
         why = f"its listed lateness would not be seen with {result.lag_ms} ms of lag"
         return replace(result, outcome=Outcome.UNKNOWN, message=why)
 
+    @property
+    def _goes_on_behind(self) -> bool:
+        """True if cases go on behind deviations: what may follow is listed for classic groups."""
+        return self.options.goes_on and self._revision.protocol is CLASSIC
+
     def _goes_on(self, case: Plan, verdict: Verdict, recording: Recording) -> bool:
         """Tell if a case goes on behind a deviation: not where that alone is listed for it."""
         observed = signature(verdict, recording)
@@ -673,7 +686,7 @@ class OpenTarget:
             settings = self._settings(entry)
             async with self._scope(case, settings) as coordinator:
                 try:
-                    config = (await coordinator.reset(settings)).config
+                    config = await reset_for(self._revision, self.hello, coordinator, settings)
                 except UnsupportedError as error:
                     return unsupported(case, f"the setting {error}")
                 case = self._plan(entry, config, way)
@@ -717,7 +730,7 @@ class OpenTarget:
         hints = self._target.hints
         if last:
             hints = replace(hints, patience_ms=max(hints.patience_ms, _LAST_PATIENCE_MS))
-        goes_on = self.options.goes_on
+        goes_on = self._goes_on_behind
         run = CaseRun(
             case,
             coordinator,

@@ -29,10 +29,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fencepost.conformance.cases.script import TOO_LONG_MS
+from fencepost.conformance.cases.script import CASE_PARTITIONS, CASE_TOPICS, TOO_LONG_MS
 from fencepost.conformance.runtime.event_loop import aside
 from fencepost.conformance.targets.target import Clocked, Hints
+from fencepost.model.consumer.settings import PARTITIONS
+from fencepost.model.consumer.topics import topic_id
 from fencepost.model.coordinator import (
+    TOPICS,
     Answer,
     AsyncCoordinator,
     Config,
@@ -40,6 +43,8 @@ from fencepost.model.coordinator import (
     Dropped,
     Hello,
     Send,
+    Topic,
+    UnsupportedError,
     codes_in,
     spans,
 )
@@ -283,6 +288,8 @@ class CaseRun:
             config, lag_ms=lag, session_ms=hints.session_ms, tick_ms=hints.tick_ms
         )
         self._knowledge = Knowledge(self._times)
+        if revision.protocol.takes_topics:
+            self._knowledge.names |= {topic_id(name): name for name in CASE_TOPICS}
         patience = 0 if self._virtual else max(lag, hints.patience_for(self._times.session))
         every_s = 0.0 if case.rules or eager else SELDOM_S
         self._oracle = Listener(
@@ -592,6 +599,24 @@ def _in_version(message: Message, version: int) -> Message:
             if version < _BATCHES_SINCE:
                 return replace(message, member_id=row.member_id, members=())
     return message
+
+
+async def reset_for(
+    revision: Revision, hello: Hello, coordinator: AsyncCoordinator, settings: Config
+) -> Config:
+    """Reset a coordinator for a case, and return its settings.
+
+    Where groups hold partitions it is given topics, too.  Their ids follow from their names, and
+    the number of their partitions is among the settings, so that a judge knows them by these.
+    Raises UnsupportedError.
+    """
+    if not revision.protocol.takes_topics:
+        return (await coordinator.reset(settings)).config
+    if TOPICS not in hello.features:
+        raise UnsupportedError(f"{TOPICS}, a feature that {revision.name} needs")
+    topics = {name: Topic(topic_id(name), CASE_PARTITIONS) for name in CASE_TOPICS}
+    config = (await coordinator.reset(settings, topics)).config
+    return {**config, PARTITIONS: CASE_PARTITIONS}
 
 
 def unmet_need(case: Plan, hello: Hello, config: Config) -> str | None:

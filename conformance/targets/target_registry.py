@@ -19,6 +19,7 @@ from fencepost.conformance.targets.brokers.kafka_version import (
 from fencepost.conformance.targets.target import NO_LIMIT, Target
 from fencepost.conformance.targets.tcp.security import PLAINTEXT, Address, Security
 from fencepost.model.bad_input import BadInputError
+from fencepost.model.consumer.consumer_protocol import CONSUMER
 from fencepost.model.coordinator import CONFIG_DEFAULTS, Coordinator
 from fencepost.model.revision import Revision
 from fencepost.model.revisions import revisions
@@ -247,6 +248,12 @@ def find_known_as(name: str) -> KnownAs:
             "each Kafka has failures of its own that are known: name its release, as in kafka:4.3.0"
         )
     return KnownAs(name, version.partition("+")[0], aliases_of(find_target(name, TargetOptions())))
+
+
+def in_protocol_of(name: str, revision: Revision) -> str:
+    """Return the target's name; `model` is the base of the protocol of the revision that judges."""
+    is_consumer = revision.protocol is CONSUMER
+    return f"model:{revisions.CONSUMER_NAMES[0]}" if is_consumer and name == "model" else name
 
 
 def revision_for(target_name: str) -> str:

@@ -212,8 +212,9 @@ def request_words(api: str, version: int, body: Body, names: Names) -> str:
     groups = [g.get("groupId") if isinstance(g, Mapping) else g for g in body.get("groups") or ()]
     if groups and groups != [_DEFAULT_GROUP]:
         parts.append("groups " + ", ".join(map(quoted, groups)))
-    if named := body.get("groupsNames"):
-        parts.append("groups " + ", ".join(map(quoted, named)))
+    for key in ("groupsNames", "groupIds"):
+        if (named := body.get(key)) and named != [_DEFAULT_GROUP]:
+            parts.append("groups " + ", ".join(map(quoted, named)))
     parts += [f"leaves: {_leaver(r, names)}" for r in _draft_leavers(body)]
     return f"{api} v{version}" + (f" ({', '.join(parts)})" if parts else "")
 
@@ -225,6 +226,10 @@ def answer_words(api: str, body: Body | None, names: Names) -> str:
     parts = [error_name(body["errorCode"])] if "errorCode" in body else []
     if api.startswith("JoinGroup"):
         parts += _joined(body, names)
+    elif api == "ConsumerGroupHeartbeat":
+        parts += _beaten(body, names)
+    elif api == "ConsumerGroupDescribe":
+        parts += [_described(row, names) for row in body.get("groups", ())]
     elif "assignment" in body and body.get("errorCode") == 0:
         parts.append(f"assignment {decoded(body['assignment'])}")
     if api.startswith("LeaveGroup"):
@@ -278,10 +283,39 @@ def _draft_leavers(body: Body) -> Iterator[Body]:
 def _caller(body: Body, names: Names) -> list[str]:
     parts = [f"member {member(body['memberId'], names)}"] if "memberId" in body else []
     instance = body.get("groupInstanceId") or body.get("memberName")
+    if "memberEpoch" in body:
+        instance = body.get("instanceId")
     if instance is not None:
         parts.append(f"instance {''.join(_cut(str(instance)))}")
     keys = ("generationId", "generationIdOrMemberEpoch")
-    return [*parts, *(f"generation {body[key]}" for key in keys if key in body)]
+    parts += [f"generation {body[key]}" for key in keys if key in body]
+    return [*parts, *_beats(body, names)] if "memberEpoch" in body else parts
+
+
+def _beats(body: Body, names: Names) -> Iterator[str]:
+    """Describe the fields of a heartbeat of the consumer protocol; null fields are left out."""
+    epoch = body["memberEpoch"]
+    yield {0: "joins", -1: "leaves for good", -2: "is released"}.get(epoch, f"epoch {epoch}")
+    if (topics := body.get("subscribedTopicNames")) is not None:
+        yield f"topics {', '.join(topics) or 'none'}"
+    if regex := body.get("subscribedTopicRegex"):
+        yield f"expression {quoted(regex)}"
+    if (assignor := body.get("serverAssignor")) is not None:
+        yield f"assignor {quoted(assignor)}"
+    if (rack := body.get("rackId")) is not None:
+        yield f"rack {quoted(rack)}"
+    if (owned := body.get("topicPartitions")) is not None and (owned or epoch):
+        yield f"owns {partitions(owned, names)}"
+
+
+def partitions(rows: Any, names: Names) -> str:
+    """Return partitions by the names of their topics, e.g. `t-0, t-1`; `nothing` for none."""
+    places = [
+        f"{row.get('topicName') or names.get(row.get('topicId'), row.get('topicId'))}-{number}"
+        for row in rows or ()
+        for number in row.get("partitions") or ()
+    ]
+    return ", ".join(sorted(places)) or "nothing"
 
 
 def _joined(body: Body, names: Names) -> list[str]:
@@ -302,6 +336,34 @@ def _joined(body: Body, names: Names) -> list[str]:
         if rows := body.get("members"):
             parts.append(f"members {members_of(rows, names)}")
     return parts
+
+
+def _beaten(body: Body, names: Names) -> Iterator[str]:
+    if body.get("errorCode") != 0:
+        return
+    if (called := member(body.get("memberId"), names)) == NEW_ID:
+        yield called
+    yield f"epoch {body.get('memberEpoch')}"
+    if (assignment := body.get("assignment")) is not None:
+        yield f"assigned {partitions(assignment.get('topicPartitions'), names)}"
+
+
+def _described(row: Body, names: Names) -> str:
+    """Describe a group of the consumer protocol: its state and epochs, and each member."""
+    if row.get("errorCode"):
+        return f"{quoted(row.get('groupId'))} {error_name(row['errorCode'])}"
+    members = [
+        f"{member(m.get('memberId'), names)}: epoch {m.get('memberEpoch')}, "
+        f"assigned {_shown(m, 'assignment', names)}, target {_shown(m, 'targetAssignment', names)}"
+        for m in row.get("members", ())
+    ]
+    epochs = f"epoch {row.get('groupEpoch')}, target of epoch {row.get('assignmentEpoch')}"
+    state = f"{row.get('groupId')} {row.get('groupState')}, {epochs}"
+    return state + (f" [{'; '.join(sorted(members))}]" if members else "")
+
+
+def _shown(row: Body, key: str, names: Names) -> str:
+    return partitions((row.get(key) or {}).get("topicPartitions"), names)
 
 
 def _leaver(row: Body, names: Names) -> str:

@@ -29,6 +29,7 @@ from fencepost.model.classic.vocabulary import (
     Mid,
     Subject,
 )
+from fencepost.model.consumer.settings import MAX_SIZE
 from fencepost.model.coordinator import METADATA_LIMIT, MOVES, RECORD_LIMIT, Config, Hello, spans
 from fencepost.model.messages.messages import APIS, carried_forms
 from fencepost.model.revision import Revision
@@ -50,7 +51,9 @@ from fencepost.properties.judging.report import CertificateCoverage
 
 _DELAY, _SIZE = "group.initial.rebalance.delay.ms", "group.max.size"
 _CLEANUP = "offsets.retention.check.interval.ms"
-_ALL_SETTINGS: Config = {_DELAY: 1, _SIZE: 1, _CLEANUP: 1, METADATA_LIMIT: 1, RECORD_LIMIT: 1}
+_ALL_SETTINGS: Config = dict.fromkeys(
+    (_DELAY, _SIZE, MAX_SIZE, _CLEANUP, METADATA_LIMIT, RECORD_LIMIT), 1
+)
 
 
 def coverage_of(
@@ -106,8 +109,9 @@ Allowed = Callable[[Feature, Hashable], bool]
 _FAILOVER, _DELETION = "failover", "topics deleted"
 _CLEANER = frozenset({"cleanup", "offset retention"})
 _NO_TOPICS = frozenset({"COMMIT-TOPICS-UNKNOWN", "TXN-COMMIT-TOPICS-UNKNOWN"})
+_CONSUMER = "CG-"
+"""The beginning of the ids of the consumer protocol's rules."""
 _NAMES_NOBODY = "TXN-COMMIT-ANONYMOUS"
-_ROWS = {"LeaveGroup member": "LeaveGroup"}
 _OF_MEMBERS = {"session timeout": "JoinGroup", "join phase": "JoinGroup", "sync phase": "SyncGroup"}
 _IDS_FIRST = 4
 """The first version of JoinGroup that hands out ids."""
@@ -120,7 +124,9 @@ def unreachable(revision: Revision, hello: Hello, configs: Sequence[Config]) -> 
     """
     reasons: dict[str, str] = {}
     for table, rule in revision.rules():
-        api = _ROWS.get(table.name) or _OF_MEMBERS.get(table.name) or table.name
+        api = table.name.partition(" ")[0]
+        if api not in revision.apis:
+            api = _OF_MEMBERS.get(table.name, table.name)
         if rule.defensive is not None:
             reasons[rule.id] = rule.defensive
         elif table.name == _FAILOVER and hello.features.isdisjoint({"restart", MOVES}):
@@ -129,7 +135,9 @@ def unreachable(revision: Revision, hello: Hello, configs: Sequence[Config]) -> 
             reasons[rule.id] = "no topic of the target can be deleted"
         elif table.name in _CLEANER and not any(config.get(_CLEANUP) for config in configs):
             reasons[rule.id] = f"the target removes nothing that is unused ({_CLEANUP})"
-        elif rule.id in _NO_TOPICS and "missing-topics" not in hello.features:
+        elif (
+            rule.id.removeprefix(_CONSUMER) in _NO_TOPICS and "missing-topics" not in hello.features
+        ):
             reasons[rule.id] = "the target has no topics that don't exist"
         elif api in revision.apis and api not in hello.apis:
             reasons[rule.id] = f"the target has no {api}"
@@ -140,7 +148,7 @@ def unreachable(revision: Revision, hello: Hello, configs: Sequence[Config]) -> 
         else:
             shut = (
                 why
-                for why, allowed in _wants(api, hello, configs)
+                for why, allowed in _wants(api, revision, hello, configs)
                 if not _is_open(rule.guard, allowed)
             )
             if (first := next(shut, None)) is not None:
@@ -148,7 +156,13 @@ def unreachable(revision: Revision, hello: Hello, configs: Sequence[Config]) -> 
     return reasons
 
 
-def _wants(api: str, hello: Hello, configs: Sequence[Config]) -> Iterator[tuple[str, Allowed]]:
+def _is_of_missing_topics(rule: Rule) -> bool:
+    return rule.id.removeprefix(_CONSUMER) in _NO_TOPICS
+
+
+def _wants(
+    api: str, revision: Revision, hello: Hello, configs: Sequence[Config]
+) -> Iterator[tuple[str, Allowed]]:
     """Yield features that the target may lack, each with the possible answers to a guard then."""
     yield (
         "fencepost sends no request to a coordinator that is loading or has moved away",
@@ -159,10 +173,13 @@ def _wants(api: str, hello: Hello, configs: Sequence[Config]) -> Iterator[tuple[
             f"the target has {_spoken(api, hello)}",
             lambda feature, value: feature.name != "version" or value in versions,
         )
-    yield from _wants_of_members(api, hello)
-    if not any(config.get(_SIZE) for config in configs):
+    is_classic = "JoinGroup" in revision.apis
+    if is_classic:
+        yield from _wants_of_members(api, hello)
+    size = _SIZE if is_classic else MAX_SIZE
+    if not any(config.get(size) for config in configs):
         yield (
-            f"the target has no limit ({_SIZE})",
+            f"the target has no limit ({size})",
             lambda feature, value: feature is not ROOM or value is Room.FREE,
         )
     if not any(config.get(METADATA_LIMIT) for config in configs):

@@ -22,7 +22,7 @@ def commit_with_the_current_epoch(s: ConsumerScript) -> None:
     s.fetch("A1")
 
 
-@case("CG-COMMIT-MEMBER")
+@case("CG-COMMIT-INSTANCE-IGNORED")
 def commit_with_a_wrong_instance(s: ConsumerScript) -> None:
     """The instance in a commit is ignored: that of another member, and an unmapped one."""
     s.reconciled("A1", "B1")
@@ -79,7 +79,7 @@ def zombie_commits(s: ConsumerScript) -> None:
     s.commit("x", member_id=NOBODY, epoch=2)
 
 
-@case("CG-COMMIT-MEMBER", "CG-COMMIT-EPOCH-NEWER")
+@case("CG-COMMIT-RELEASED", "CG-COMMIT-EPOCH-NEWER")
 def released_member_commits(s: ConsumerScript) -> None:
     """A released member commits: -2 is its epoch, and its old one is newer than that."""
     s.reconciled("A1", "B1")
@@ -186,6 +186,21 @@ def transaction_of_a_member(s: ConsumerScript) -> None:
     s.reconciled("A1")
     s.transact("A1", instance="A")
     s.fetch("A1")
+
+
+@case("CG-TXN-COMMIT-INSTANCE-IGNORED")
+def transaction_with_a_wrong_instance(s: ConsumerScript) -> None:
+    """The instance in a commit in a transaction is ignored, that of another member, too."""
+    s.reconciled("A1", "B1")
+    s.transact("A1", instance="B")
+
+
+@case("CG-TXN-COMMIT-RELEASED")
+def transaction_of_a_released_member(s: ConsumerScript) -> None:
+    """A released member commits in a transaction with -2, its epoch."""
+    s.reconciled("A1", "B1")
+    s.release("A1")
+    s.transact("A1", epoch=-2)
 
 
 @case("CG-TXN-COMMIT-EPOCH-NEWER")

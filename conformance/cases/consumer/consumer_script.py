@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fencepost.conformance.cases.case_registry import Registry
-from fencepost.conformance.cases.script import AUTO, Script
+from fencepost.conformance.cases.script import AUTO, CASE_PARTITIONS, Script
 from fencepost.model.consumer.settings import ASSIGNMENT_INTERVAL, MAX_SIZE
 from fencepost.model.consumer.topics import rows_of
 from fencepost.model.messages.messages import (
@@ -27,10 +27,7 @@ from fencepost.model.messages.messages import (
 from fencepost.model.messages.subscription import TopicPartition
 from fencepost.model.plans.steps import EpochOf, IdOf, Ms, OwnedOf, instance_of
 
-PARTITIONS = 4
-"""Partitions of each topic of a case."""
-
-ALL = tuple(range(PARTITIONS))
+ALL = tuple(range(CASE_PARTITIONS))
 NOBODY = "nobody"
 """A member id that no member has."""
 
