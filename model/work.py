@@ -98,7 +98,7 @@ class Incoming(msgspec.Struct, frozen=True):
     """A request to the machine.
 
     `fresh_id`: the member id to hand out if the request leads to a new one; the machine makes up
-    none of its own.  `deleted`: the topics that were deleted before it is handled.  `shown`: the
+    none of its own.  `deleted`: the topics that were deleted before it is handled.  `observed`: the
     answer that was read, if it is known: outcomes that surely answer otherwise may be left out, but
     not all.
     """
@@ -110,7 +110,7 @@ class Incoming(msgspec.Struct, frozen=True):
     message: Message
     fresh_id: str
     deleted: frozenset[str] = frozenset()
-    shown: Message | None = None
+    observed: Message | None = None
 
 
 class Emission(msgspec.Struct, frozen=True):

@@ -17,12 +17,7 @@ import asyncio
 import contextlib
 import sys
 import time
-from collections.abc import (
-    AsyncIterator,
-    Callable,
-    Iterable,
-    Sequence,
-)
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -398,7 +393,8 @@ class OpenTarget:
         self.hello = hello
         self.config = config
         self.lag_ms = 0 if control is None else control.lag_ms
-        self.options = options
+        may_go_on = revision.protocol is CLASSIC  # what may follow is listed for its groups alone
+        self.options = replace(options, goes_on=options.goes_on and may_go_on)
         self._control = control
         self.controls = controls
         self._levels = {rule.id: rule.level for _, rule in revision.rules()}
@@ -444,7 +440,7 @@ class OpenTarget:
         for entry in risky:
             done[entry.id] = await self._case(entry, urgency[entry.id])
         results = [done[entry.id] for entry in entries]
-        if not self._goes_on_behind:
+        if not self.options.goes_on:
             return results
         return reported(await side_by_side(map(self._onward, results)), self._revision)
 
@@ -618,11 +614,6 @@ class OpenTarget:
         why = f"its listed lateness would not be seen with {result.lag_ms} ms of lag"
         return replace(result, outcome=Outcome.UNKNOWN, message=why)
 
-    @property
-    def _goes_on_behind(self) -> bool:
-        """True if cases go on behind deviations: what may follow is listed for classic groups."""
-        return self.options.goes_on and self._revision.protocol is CLASSIC
-
     def _goes_on(self, case: Plan, verdict: Verdict, recording: Recording) -> bool:
         """Tell if a case goes on behind a deviation: not where that alone is listed for it."""
         observed = signature(verdict, recording)
@@ -730,7 +721,7 @@ class OpenTarget:
         hints = self._target.hints
         if last:
             hints = replace(hints, patience_ms=max(hints.patience_ms, _LAST_PATIENCE_MS))
-        goes_on = self._goes_on_behind
+        goes_on = self.options.goes_on
         run = CaseRun(
             case,
             coordinator,

@@ -142,7 +142,7 @@ def describe_answer(
     return ConsumerGroupDescribeResponse(groups=(row,))
 
 
-def shown_target(answer: Message | None, group_id: str) -> dict[TopicPartition, str] | None:
+def observed_target(answer: Message | None, group_id: str) -> dict[TopicPartition, str] | None:
     """Return the target that a description shows, as partition → member id; None without one."""
     if not isinstance(answer, ConsumerGroupDescribeResponse):
         return None

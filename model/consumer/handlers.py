@@ -152,8 +152,8 @@ def describe(
     rule = machine.decide("ConsumerGroupDescribe", (here, features.kind(group)))
     votes = [] if group is None else [m.assignor for m in group.members]
     ids = TopicIds(machine.topics)
-    shown = answer_bodies.shown_target(request.shown, group_id)
-    groups: list[ConsumerGroup | None] = [None] if group is None else [*decided(group, shown)]
+    observed = answer_bodies.observed_target(request.observed, group_id)
+    groups: list[ConsumerGroup | None] = [None] if group is None else [*decided(group, observed)]
     return tuple(
         unchanged(
             each,

@@ -56,16 +56,16 @@ def with_share_of(group: ConsumerGroup, member_id: str) -> Iterator[ConsumerGrou
 
 
 def decided(
-    group: ConsumerGroup, shown: Mapping[TopicPartition, str] | None
+    group: ConsumerGroup, observed: Mapping[TopicPartition, str] | None
 ) -> Iterator[ConsumerGroup]:
     """Yield the group with each possible target.
 
-    `shown`: the target that the answer shows; then it is that one, as far as it is possible.
+    `observed`: the target that the answer shows; then it is that one, as far as it is possible.
     Raises TooManyTargetsError for more than `MOST_TARGETS`.
     """
     choices = [ids for _, ids in group.open]
-    if shown is not None:
-        owners = ((p, shown.get(p, _NOBODY)) for p, _ in group.open)
+    if observed is not None:
+        owners = ((p, observed.get(p, _NOBODY)) for p, _ in group.open)
         choices = [
             (owner,) if owner in ids else ids[:1]
             for (_, owner), ids in zip(owners, choices, strict=True)

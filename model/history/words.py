@@ -354,7 +354,7 @@ def _described(row: Body, names: Names) -> str:
         return f"{quoted(row.get('groupId'))} {error_name(row['errorCode'])}"
     members = [
         f"{member(m.get('memberId'), names)}: epoch {m.get('memberEpoch')}, "
-        f"assigned {_shown(m, 'assignment', names)}, target {_shown(m, 'targetAssignment', names)}"
+        f"assigned {_of_member(m, 'assignment', names)}, target {_of_member(m, 'targetAssignment', names)}"
         for m in row.get("members", ())
     ]
     epochs = f"epoch {row.get('groupEpoch')}, target of epoch {row.get('assignmentEpoch')}"
@@ -362,7 +362,7 @@ def _described(row: Body, names: Names) -> str:
     return state + (f" [{'; '.join(sorted(members))}]" if members else "")
 
 
-def _shown(row: Body, key: str, names: Names) -> str:
+def _of_member(row: Body, key: str, names: Names) -> str:
     return partitions((row.get(key) or {}).get("topicPartitions"), names)
 
 

@@ -321,7 +321,7 @@ class Oracle:
                 observed = self._read(sent.incoming, dict(answer.body))
             except ShapeError as error:
                 flaw = str(error)
-        incoming = replace(sent.incoming, shown=observed)
+        incoming = replace(sent.incoming, observed=observed)
         self._search.requests[answer.id] = replace(sent, incoming=incoming)
         reached = self._search.explore(
             self._candidates, answer.at_ms, lambda c: c.emission(answer.id) is not None

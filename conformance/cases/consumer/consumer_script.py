@@ -42,7 +42,7 @@ def owned(*numbers: int, topic: str = "t") -> Any:
 class ConsumerScript(Script):
     """The steps of one case of the consumer protocol."""
 
-    def join(  # type: ignore[override]
+    def join(
         self,
         *who: str,
         member_id: Any = AUTO,
@@ -73,7 +73,7 @@ class ConsumerScript(Script):
                 says["subscribed_topic_regex"] = "" if regex is AUTO else regex
             self._heartbeat(name, instance, version, {**says, **fields})
 
-    def beat(  # type: ignore[override]
+    def beat(
         self,
         *who: str,
         member_id: Any = AUTO,
@@ -141,7 +141,7 @@ class ConsumerScript(Script):
 
     # Offsets and administrators.
 
-    def commit(  # type: ignore[override]
+    def commit(
         self,
         who: str,
         *,
@@ -160,7 +160,7 @@ class ConsumerScript(Script):
         topics = (CommitTopic(name=topic, partitions=rows),)
         self.ask(who, "OffsetCommit", version=version, topics=topics, **says, **fields)
 
-    def transact(  # type: ignore[override]
+    def transact(
         self,
         who: str,
         *,
@@ -199,10 +199,11 @@ class ConsumerScript(Script):
         group: str = "g",
     ) -> None:
         """Send OffsetFetch of these partitions."""
+        bound_later: Any = EpochOf(who) if epoch is AUTO else epoch
         row = FetchGroup(
             group_id=group,
             member_id=who if member_id is AUTO else member_id,
-            member_epoch=EpochOf(who) if epoch is AUTO else epoch,
+            member_epoch=bound_later,
             topics=(FetchTopic(name="t", partition_indexes=parts),),
         )
         self.ask(who, "OffsetFetch", version=9, groups=(row,))

@@ -238,7 +238,7 @@ def newcomers_within_the_interval(s: ConsumerScript) -> None:
 
 @batched("CG-LEAVE-FOR-GOOD", "CG-BEAT-ALIVE", config=_INTERVAL)
 def leave_within_the_interval(s: ConsumerScript) -> None:
-    """A member leaves within the interval: its partitions may have no owner for so long."""
+    """A member leaves within the interval: its partitions may have no owner meanwhile."""
     s.join("A1", "B1")
     s.beat("A1", "A1", "B1")
     s.describe()

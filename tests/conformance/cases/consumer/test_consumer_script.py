@@ -1,0 +1,78 @@
+"""The catalogue of the consumer protocol: its ids, its rules, and what its cases catch.
+
+All cases on all revisions, and each rule that is wrong in one thing: `big_consumer_cases.py`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.consumer_cases import BASE, play
+
+from fencepost.conformance.cases import CONSUMER_ENTRIES, ENTRIES, entries_of, entry
+from fencepost.model.plans.spelling import plan_json, read_plan
+from fencepost.model.revisions import revisions
+
+IDS = Path(__file__).with_name("consumer_case_ids.txt")
+KNOWN = {rule.id for _, rule in BASE.rules()}
+SAMPLE = CONSUMER_ENTRIES[::9]
+
+
+@pytest.mark.parametrize("case_id", [case.id for case in SAMPLE])
+def test_a_case_holds_for_the_model(case_id: str) -> None:
+    assert play(entry(case_id)).why is None
+
+
+def test_cases_name_rules_that_exist_and_say_what_they_are_about() -> None:
+    for case in CONSUMER_ENTRIES:
+        assert set(case.rules) <= KNOWN
+        assert case.about.endswith(".")
+
+
+def test_no_id_vanishes_and_new_ones_are_written_down() -> None:
+    published = IDS.read_text(encoding="utf-8").split()
+    assert published == sorted(case.id for case in CONSUMER_ENTRIES), f"see {IDS.name}"
+    assert not set(published) & {case.id for case in ENTRIES}
+
+
+def test_each_protocol_has_its_cases() -> None:
+    assert entries_of("classic") == ENTRIES
+    assert entries_of("consumer") == CONSUMER_ENTRIES
+
+
+def test_each_plan_is_written_and_read_back() -> None:
+    for case in CONSUMER_ENTRIES:
+        plan = case.case({}, delayed=False)
+        assert read_plan(plan_json(plan)) == plan
+
+
+@pytest.mark.parametrize(
+    ("case_id", "target", "rule"),
+    [
+        ("CG-JOIN-REJOIN/static-member-joins-without-instance", "consumer-4.0", "CG-JOIN-REJOIN"),
+        (
+            "CG-COMMIT-PARTITION-HELD/commit-for-partitions-that-stay",
+            "consumer-4.2",
+            "CG-COMMIT-EPOCH-OLDER",
+        ),
+        (
+            "CG-JOIN-GROUP-FULL/second-process-in-a-full-group",
+            "consumer-4.4",
+            "CG-JOIN-GROUP-FULL",
+        ),
+        ("CG-JOIN-RETURN/restart-with-another-assignor", "consumer-4.4", "CG-JOIN-RETURN"),
+        (
+            "CG-JOIN-AGAIN-UNRELEASED/lost-answer-to-the-first-join",
+            "pr-23542",
+            "CG-JOIN-AGAIN-UNRELEASED",
+        ),
+        ("CG-JOIN-COPY/member-brings-a-released-instance", "pr-23542", "CG-JOIN-COPY"),
+    ],
+)
+def test_another_revision_fails_by_the_rule_that_differs(
+    case_id: str, target: str, rule: str
+) -> None:
+    ran = play(entry(case_id), revisions.find(target))
+    assert ran.is_caught
+    assert ran.broken == rule

@@ -1,0 +1,81 @@
+"""The oracle follows the consumer protocol: an open target, batches, epochs, other revisions."""
+
+from __future__ import annotations
+
+import pytest
+from support.consumer_histories import RandomRun
+
+from fencepost.model.consumer.group import ConsumerGroup
+from fencepost.model.consumer.open_targets import decided, with_open_target, with_share_of
+from fencepost.model.consumer.topics import TooManyTargetsError
+from fencepost.properties.oracle.fingerprint import broken_rule
+
+MOST = 300
+"""Candidates for four partitions and three members; 81 targets, and what others still have."""
+
+
+@pytest.mark.parametrize("interval_ms", [0, 1000])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_random_run_of_the_model_is_explained(seed: int, interval_ms: int) -> None:
+    run = RandomRun("consumer-4.3", "consumer-4.3", seed, interval_ms=interval_ms)
+    run.go(40)
+    verdict = run.oracle.verdict()
+    assert verdict.violation is None
+    assert verdict.unknown is None
+    assert 1 < run.most <= MOST
+
+
+@pytest.mark.parametrize(
+    ("target", "rule"),
+    [
+        ("consumer-4.0", "CG-JOIN-REJOIN"),
+        ("consumer-4.2", "CG-DESCRIBE-GROUP"),
+        ("consumer-4.4", "CG-JOIN-UNRELEASED"),
+        ("pr-23542", "CG-JOIN-AGAIN-UNRELEASED"),
+    ],
+)
+def test_another_revision_is_caught_by_a_rule_that_differs(target: str, rule: str) -> None:
+    broken = (_broken(RandomRun(target, "consumer-4.3", seed)) for seed in range(12))
+    assert rule in broken
+
+
+def _broken(run: RandomRun) -> str:
+    run.go(40)
+    violation = run.oracle.verdict().violation
+    found = None if violation is None else broken_rule(violation, run.oracle.revision)
+    return "" if found is None else found.id
+
+
+def test_a_lost_partition_is_caught() -> None:
+    """An answer without a partition that nobody has is one that no target explains."""
+    run = RandomRun("consumer-4.3", "consumer-4.3", 0)
+    run.loses_partitions = True
+    run.join("m1")
+    assert run.oracle.violation is not None
+    assert run.oracle.violation.detail == "answered what no run of the model answers"
+
+
+def _three() -> ConsumerGroup:
+    run = RandomRun("consumer-4.3", "consumer-4.3", 0)
+    for member_id in ("m1", "m2", "m3"):
+        run.join(member_id)
+    assert run.group is not None
+    return run.group
+
+
+def test_a_share_decides_only_what_is_its_members() -> None:
+    group = with_open_target(_three(), lambda _: 2)
+    shares = list(with_share_of(group, "m1"))
+    assert len(shares) == 4
+    assert {len(share.open) for share in shares} == {0, 1, 2}
+    assert all("m1" not in ids for share in shares for _, ids in share.open)
+    assert len(set(decided(group, None))) == 9
+    assert len(list(decided(group, {}))) == 1
+
+
+def test_an_open_target_has_no_more_choices_than_are_listed() -> None:
+    group = with_open_target(_three(), lambda _: 13)
+    with pytest.raises(TooManyTargetsError, match="13 partitions"):
+        list(with_share_of(group, "m1"))
+    with pytest.raises(TooManyTargetsError, match="1,594,323 possible owners"):
+        list(decided(group, None))
