@@ -354,12 +354,15 @@ def _described(row: Body, names: Names) -> str:
         return f"{quoted(row.get('groupId'))} {error_name(row['errorCode'])}"
     members = [
         f"{member(m.get('memberId'), names)}: epoch {m.get('memberEpoch')}, "
-        f"assigned {_of_member(m, 'assignment', names)}, target {_of_member(m, 'targetAssignment', names)}"
+        + ", ".join(f"{word} {_of_member(m, key, names)}" for word, key in _ASSIGNMENTS.items())
         for m in row.get("members", ())
     ]
     epochs = f"epoch {row.get('groupEpoch')}, target of epoch {row.get('assignmentEpoch')}"
     state = f"{row.get('groupId')} {row.get('groupState')}, {epochs}"
     return state + (f" [{'; '.join(sorted(members))}]" if members else "")
+
+
+_ASSIGNMENTS = {"assigned": "assignment", "target": "targetAssignment"}
 
 
 def _of_member(row: Body, key: str, names: Names) -> str:
