@@ -1,8 +1,8 @@
 """Assign as a broker of the consumer protocol does: the target of a group, by the group's assignor.
 
-The assignor is the one that most members ask for, `uniform` if nobody asks, the first by name if
-they tie.  Uniform levels the loads and leaves partitions where the target has them; range cuts each
-topic into ranges.  Both know no racks.
+The assignor is the one that most members ask for; `uniform` if nobody asks, or if they tie.
+Uniform levels the loads and leaves partitions where the target has them; range cuts each topic into
+ranges.  Both know no racks.
 
 Source: Kafka's UniformAssignor and RangeAssignor of the broker, by their results.  Where Kafka's
 choice depends on the order of a hash table, the order of members by place decides here.
@@ -32,6 +32,6 @@ def assign_at_broker(group: ConsumerGroup, count: Callable[[str], int]) -> Targe
         for m in group.members
     )
     counts = {topic: count(topic) for m in group.members for topic in m.topics}
-    name = min(preferred([m.assignor for m in group.members]))
+    name = preferred(m.assignor for m in group.members)[0]
     assign = assign_range if name == "range" else assign_sticky
     return tuple(sorted((mid, part) for mid, part in assign(members, counts).items() if part))

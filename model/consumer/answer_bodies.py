@@ -121,7 +121,7 @@ def describe_answer(
             member_epoch=m.epoch,
             client_id=m.client_id,
             subscribed_topic_names=m.topics,
-            subscribed_topic_regex=m.regex or None,
+            subscribed_topic_regex=m.regex,
             assignment=_assignment(
                 (p for p, _ in (*m.assigned, *(m.revoking if counts_revoking else ()))), ids
             ),

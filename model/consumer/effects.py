@@ -24,7 +24,7 @@ class Do(Enum):
     )
     FREE_INSTANCE = "the caller's own instance, if it names another, is unmapped"
     MAP_CALLER = "map the instance to the caller"
-    UPDATE_MEMBER = "take subscription, R and assignor where they are given"
+    UPDATE_MEMBER = "take instance, subscription, R and assignor where they are given"
     RELEASE = (
         "the caller is released: epoch -2, nothing to revoke, what it is assigned counts from "
         "epoch 0; its session timer goes on"
@@ -33,7 +33,10 @@ class Do(Enum):
     REMOVE_HOLDER = "remove the holder of the instance"
     # epochs, target and assignments
     BUMP_EPOCH = "group epoch + 1, once for a request"
-    SETTLE_EMPTY = "where nobody is left, the target is empty and of the group's epoch"
+    SETTLE_EMPTY = (
+        "where nobody is left, the target is empty and of the group's epoch, and the next one is "
+        "made at once"
+    )
     RECOMPUTE_TARGET = (
         "a target that is older than the group is made anew; within the assignment interval, later"
     )

@@ -6,6 +6,7 @@ Where members tie for the group's preferred assignor, there are several points.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 
 from fencepost.model.consumer.group import RELEASED_EPOCH, ConsumerGroup, Member
 from fencepost.model.consumer.settings import MAX_SIZE
@@ -154,14 +155,15 @@ def assignors(
     after = preferred([*others, name])
     if before == after and len(before) == 1:
         return (Assignor.KNOWN,)
-    return (Assignor.KNOWN, Assignor.ANOTHER) if before & after else (Assignor.ANOTHER,)
+    both = set(before) & set(after)
+    return (Assignor.KNOWN, Assignor.ANOTHER) if both else (Assignor.ANOTHER,)
 
 
-def preferred(names: list[str]) -> frozenset[str]:
+def preferred(names: Iterable[str]) -> tuple[str, ...]:
     """Return the assignors that most members ask for; the default if nobody asks for any."""
     votes = Counter(name for name in names if name)
     most = max(votes.values(), default=0)
-    return frozenset(n for n, count in votes.items() if count == most) or frozenset(ASSIGNORS[:1])
+    return tuple(n for n in ASSIGNORS if most and votes[n] == most) or ASSIGNORS[:1]
 
 
 def join_points(

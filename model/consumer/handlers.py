@@ -101,7 +101,10 @@ def remove(
     here: Availability,
     group_id: str,
 ) -> tuple[Outcome, ...]:
-    """Handle a LeaveGroup, with which an administrator removes members, row by row."""
+    """Handle a LeaveGroup, with which an administrator removes members.
+
+    Each row is judged by the group as it was before the request.
+    """
     point = (
         request.version,
         features.group_id(message.group_id),
@@ -123,12 +126,14 @@ def remove(
     errors = []
     for row in message.rows(request.version):
         ids = row.member_id, row.group_instance_id
-        row_rule = machine.decide(
-            REMOVAL_TABLE, features.removal_point(work.group, *ids), work.group, *ids
-        )
+        row_rule = machine.decide(REMOVAL_TABLE, features.removal_point(group, *ids), group, *ids)
         assert row_rule.answer is not None
         work.caller, work.instance = ids
-        (work,) = machine.perform(work, row_rule)
+        member_id = ids[0] if ids[1] is None else group.holder(ids[1]) or ids[0]
+        if group.member(member_id) is not None and work.group.member(member_id) is None:
+            work.decided_by(row_rule.id)  # an earlier row removed it
+        else:
+            (work,) = machine.perform(work, row_rule)
         errors.append(row_rule.answer.value)
     work.rule = work.rules[1] if len(errors) == 1 else rule.id
     answer = answer_bodies.removal_answer(message, request.version, errors)
@@ -161,7 +166,7 @@ def describe(
             answer_bodies.describe_answer(each, group_id, rule, name, ids),
             rule.id,
         )
-        for each, name in product(groups, sorted(features.preferred(votes)))
+        for each, name in product(groups, features.preferred(votes))
     )
 
 
@@ -214,7 +219,8 @@ def commit(
     for topic in message.topics:
         for part in topic.partitions:
             place = TopicPartition(topic.name, part.partition_index)
-            if topic.name in request.deleted or machine.missing(topic.name):
+            count = _partitions(machine, request, topic.name)
+            if not 0 <= part.partition_index < count:
                 codes[place] = Error.UNKNOWN_TOPIC_OR_PARTITION.value
             else:
                 known.append(place)
@@ -232,6 +238,8 @@ def commit(
             since = features.since(member, place, message.generation_id)
             rules[place] = machine.decide(f"{message.API} partition", (since,))
             work.rules.append(rules[place].id)
+        if refused := [own for own in rules.values() if own.answer is not Error.NONE]:
+            rules = dict.fromkeys(known, refused[0])
     for place, own in rules.items():
         assert own.answer is not None
         codes[place] = own.answer.value

@@ -110,7 +110,8 @@ def _holder(work: ConsumerWork) -> Member:
 def replace_holder(work: ConsumerWork) -> list[ConsumerWork]:
     """Put the caller in the place of the holder: a copy of it, at epoch 0.
 
-    What the caller was assigned before, if it was a member, is nobody's from now on.
+    What the caller was assigned before, if it was a member, is nobody's from now on.  Up to 4.3.1
+    the holder's own instance may be another one than the request names: both are the caller's then.
     """
     holder = _holder(work)
     work.caller = sent_or_fresh_id(work)
@@ -146,6 +147,8 @@ def _replace_by_copy(work: ConsumerWork, holder: Member) -> None:
     )
     group = work.group.without_member(holder.member_id).with_member(copy)
     group = group.with_target(work.caller, target).without_timer(REBALANCE, work.caller)
+    if holder.instance_id is not None:
+        group = group.with_mapping(holder.instance_id, work.caller)
     work.group = group.with_mapping(work.instance, work.caller)
 
 
@@ -166,7 +169,9 @@ def map_caller(work: ConsumerWork) -> None:
 
 
 def update_member(work: ConsumerWork) -> None:
-    """Take what the request gives: subscription, rebalance timeout, assignor, rack.
+    """Take what the request gives: instance, subscription, rebalance timeout, assignor, rack.
+
+    Up to 4.3.1 a heartbeat may name an instance that the caller had before, and has again then.
 
     The member is one of this protocol from now on.
     """
@@ -181,6 +186,7 @@ def _updated(work: ConsumerWork, member: Member) -> Member:
     timeout_ms = sent.rebalance_timeout_ms
     return replace(
         member,
+        instance_id=member.instance_id if sent.instance_id is None else sent.instance_id,
         client_id=work.request.client_id,
         topics=member.topics if names is None else tuple(sorted(set(names))),
         regex=member.regex if regex is None else regex,
@@ -226,9 +232,13 @@ def bump_epoch(work: ConsumerWork) -> None:
 
 
 def settle_empty(work: ConsumerWork) -> None:
-    """Make the target of a group without members: nothing, at the group's epoch."""
+    """Make the target of a group without members: nothing, at the group's epoch.
+
+    The next target need not wait for the interval.
+    """
     if not work.group.members:
-        work.group = replace(work.group, target=(), open=(), target_epoch=work.group.epoch)
+        settled = replace(work.group, target=(), open=(), target_epoch=work.group.epoch)
+        work.group = settled.without_timer(ASSIGNMENT)
 
 
 def recompute_target_at_once(work: ConsumerWork) -> list[ConsumerWork] | None:

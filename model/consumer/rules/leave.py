@@ -174,7 +174,7 @@ REMOVAL = Table(
             Error.NONE,
             level=Level.SHOULD,
             source=src.KAFKA_REMOVAL,
-            because="each row is handled on its own, in order; the epoch grows once for all",
+            because="each row is judged by the group as it was; the epoch grows once for all",
         ),
     ),
 )

@@ -161,7 +161,7 @@ def _rows(prefix: str, stale: Error) -> tuple[Rule, ...]:
             Error.NONE,
             level=Level.SHOULD,
             source=src.KIP_1251,
-            because="each partition is judged by the epoch since which it is the member's",
+            because="the commit passes if each partition was the member's at its epoch already",
         ),
     )
 
@@ -252,7 +252,10 @@ def _partitions(name: str, prefix: str, stale: Error) -> Table:
                 answer=stale,
                 level=Level.SHOULD,
                 source=src.KIP_1251,
-                because="the partition is another's, or was at the epoch of the commit",
+                because=(
+                    "the partition is another's, or was at the epoch of the commit: all of it is "
+                    "refused"
+                ),
             ),
         ),
     )

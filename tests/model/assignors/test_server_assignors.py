@@ -56,7 +56,7 @@ def test_the_assignor_that_most_members_ask_for_assigns() -> None:
         ("", "", sticky),
         ("uniform", "", sticky),
         ("range", "", ranges),
-        ("range", "uniform", ranges),
+        ("range", "uniform", sticky),
     ):
         members = member("m1", assignor=first), member("m2", assignor=second)
         assert target(*members, before=before) == wanted

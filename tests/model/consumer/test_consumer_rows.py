@@ -359,6 +359,33 @@ def test_b1_within_the_interval_a_replacement_may_get_the_old_target_first(revis
     assert world.there().target_epoch == world.there().epoch
 
 
+@pytest.mark.parametrize("revision", ALL)
+def test_e2_an_empty_group_has_its_next_target_at_once_since_4_4(revision: str) -> None:
+    world = ConsumerWorld(revision, {"group.consumer.assignment.interval.ms": 1_000})
+    world.play("join m1; leave m1")
+    outcomes = world.join("m2").outcomes
+    assert outcomes == (2 if revision in {"consumer-4.3", "consumer-4.3.1", KIP} else 1)
+
+
+@pytest.mark.parametrize("revision", UP_TO_4_3_1)
+def test_j10_a_heartbeat_with_the_old_instance_takes_it_back(revision: str) -> None:
+    world = ConsumerWorld(revision)
+    world.play("join m1 A; join m1 B; beat m1 A")
+    assert world.member("m1").instance_id == "A"
+    assert world.there().static == (("A", "m1"), ("B", "m1"))
+    world.play("leave m1 A")
+    assert world.there().static == (("B", "m1"),)
+
+
+@pytest.mark.parametrize("revision", UP_TO_4_3_1)
+def test_j10_both_entries_of_a_member_are_its_successors(revision: str) -> None:
+    for joiner in ("m2", "m1"):
+        world = ConsumerWorld(revision)
+        world.play(f"join m1 A; join m1 B; release m1 A; join {joiner} A")
+        assert world.member(joiner).instance_id == "A"
+        assert world.there().static == (("A", joiner), ("B", joiner))
+
+
 COPIES = {"CG-JOIN-COPY-CLASSIC", "CG-JOIN-COPY-CLASSIC-CHANGED"}
 """Rules of mixed groups."""
 
@@ -576,9 +603,10 @@ def test_a1_a_batch_bumps_once(revision: str) -> None:
     world = ConsumerWorld(revision)
     world.play(TWO + "join m3; settle")
     epoch = world.there().epoch
-    reply = world.remove(("", "A"), ("x", "B"), ("m3", None), ("", "A"))
-    assert reply.rows == (NONE, FENCED, NONE, UNKNOWN)
+    reply = world.remove(("", "A"), ("x", "B"), ("m3", None), ("", "A"), ("m3", None), ("x", None))
+    assert reply.rows == (NONE, FENCED, NONE, NONE, NONE, UNKNOWN)
     assert world.there().epoch == epoch + 1
+    assert [member.member_id for member in world.there().members] == ["m2"]
 
 
 @pytest.mark.parametrize("revision", ALL)
@@ -604,15 +632,19 @@ def test_a5_partitions_to_revoke_in_a_description(revision: str) -> None:
 
 
 @pytest.mark.parametrize("revision", ALL)
-def test_o3_each_partition_of_a_commit_is_judged_alone(revision: str) -> None:
-    world = ConsumerWorld(revision)
-    reply = world.play(ADVANCED + "beat m2; commit m1 epoch=2 parts=0,2,1")
-    assert reply is not None
-    if revision == "consumer-4.3":
-        assert reply.rows == (NONE, STALE, NONE)
-    stored = {offset.partition for offset in world.there().offsets}
-    told = {n for n, row in zip((0, 2, 1), reply.rows, strict=True) if row == NONE}
-    assert stored == told
+def test_o3_one_stale_partition_refuses_a_commit_but_not_one_that_is_missing(revision: str) -> None:
+    missing = "UNKNOWN_TOPIC_OR_PARTITION"
+    for in_transaction, stale in (("", STALE), ("txn", "ILLEGAL_GENERATION")):
+        world = ConsumerWorld(revision)
+        verb = in_transaction or "commit"
+        reply = world.play(ADVANCED + f"beat m2; {verb} m1 epoch=previous parts=0,2,9,1")
+        assert reply is not None
+        assert reply.rows == (stale, stale, missing, stale)
+        assert world.there().offsets == ()
+        reply = world.play(f"{verb} m1 parts=0,9,-1")
+        assert reply is not None
+        assert reply.rows == (NONE, missing, missing)
+        assert [offset.partition for offset in world.there().offsets] == [0]
 
 
 @pytest.mark.parametrize("revision", ALL)
