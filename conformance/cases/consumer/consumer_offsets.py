@@ -39,7 +39,7 @@ def commit_with_a_newer_epoch(s: ConsumerScript) -> None:
 
 @case("CG-COMMIT-EPOCH-OLDER")
 def commit_with_an_older_epoch(s: ConsumerScript) -> None:
-    """A commit of an older epoch counts for partitions that were the member's at that epoch."""
+    """A commit with an older epoch is refused whole if one partition is another's."""
     s.advanced()
     s.commit("A1", epoch=EpochOf("A1", back=1), parts=ALL)
     s.beat("B1")
@@ -48,8 +48,10 @@ def commit_with_an_older_epoch(s: ConsumerScript) -> None:
 
 @case("CG-COMMIT-PARTITION-HELD")
 def commit_for_partitions_that_stay(s: ConsumerScript) -> None:
-    """A member commits with an older epoch for the partitions that it still has."""
-    s.advanced()
+    """A member commits with an older epoch for partitions that it had at that epoch."""
+    s.join("A1")
+    s.join("B1", topics=("u",))
+    s.beat("A1")
     s.commit("A1", epoch=EpochOf("A1", back=1), parts=ALL)
     s.fetch("A1", parts=ALL)
 
@@ -227,9 +229,13 @@ def transaction_with_an_older_epoch(s: ConsumerScript) -> None:
 
 @case("CG-TXN-COMMIT-PARTITION-HELD", "CG-TXN-COMMIT-PARTITION-STALE")
 def transaction_for_partitions_that_stay(s: ConsumerScript) -> None:
-    """A commit in a transaction with an older epoch counts for partitions that stay."""
-    s.advanced()
-    s.beat("B1")
+    """A commit in a transaction with an older epoch counts if all its partitions stay."""
+    s.join("A1")
+    s.join("B1", topics=("u",))
+    s.beat("A1")
+    s.transact("A1", epoch=EpochOf("A1", back=1), parts=ALL)
+    s.join("C1")
+    s.beat("A1", "A1")
     s.transact("A1", epoch=EpochOf("A1", back=1), parts=ALL)
 
 
