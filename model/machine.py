@@ -51,7 +51,7 @@ class Machine:
     expires.  Until then the group may change.  `topics`: those that there are, all others are
     missing; None: `missing` decides.  `assign`: makes the target where the coordinator assigns;
     None: each legal target is an outcome.  `leaves_open`: a choice that no answer shows is left
-    open in the group, instead of one outcome for each.
+    open in the group, instead of one outcome for each.  `parts`: machines of the revision's parts.
     """
 
     def __init__(
@@ -81,6 +81,18 @@ class Machine:
             self.effects |= protocol.open_effects(self.config)
         for do, twist in revision.twists.items():
             self.effects[do] = twist(self.effects[do])
+        self.parts = tuple(
+            Machine(
+                part,
+                config,
+                missing,
+                in_two_steps=in_two_steps,
+                topics=topics,
+                assign=assign,
+                leaves_open=leaves_open,
+            )
+            for part in revision.parts
+        )
         self._tables = revision.tables
         self._columns = {
             table.name: columns

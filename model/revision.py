@@ -90,6 +90,8 @@ class Revision:
     `target_size`: the number of members that a group is meant to have, 1 or more; only experiments
     use it, and None means that every change is one to rebalance for.
 
+    `parts`: revisions of other protocols, whose tables decide what its own don't.
+
     The last five are for mutants (models that are broken on purpose) and departures, where no table
     can express the error.  `twists`: steps that are performed otherwise, each made from the model's
     own step.  `distort`: changes an answer before it is sent.  `answer_versions`: (API, version of
@@ -108,6 +110,7 @@ class Revision:
     binding: Mapping[str, tuple[Basis, ...]] = field(default_factory=dict)
     empty_instance_is_none: bool = False
     target_size: int | None = None
+    parts: tuple[Revision, ...] = ()
     twists: Mapping[Enum, Twist] = field(default_factory=dict)
     distort: Distortion | None = None
     answer_versions: Mapping[tuple[str, int], int] = field(default_factory=dict)
@@ -120,10 +123,12 @@ class Revision:
         return self.ancestors[0] if self.ancestors else None
 
     def rules(self) -> Iterator[tuple[Table, Rule]]:
-        """Yield every rule with its table."""
+        """Yield every rule with its table, those of the parts last."""
         for table in self.tables.values():
             for rule in table.rules():
                 yield table, rule
+        for part in self.parts:
+            yield from part.rules()
 
     def rule(self, rule_id: str) -> Rule:
         """Return the rule of this id.  Raises UnknownNameError, which is a KeyError."""
@@ -135,7 +140,10 @@ class Revision:
 
     def basis_of(self, rule: Rule) -> tuple[Basis, ...]:
         """Return the basis of a MUST; an empty tuple for a rule that is less."""
-        return self.binding.get(rule.id, ()) if rule.level is Level.MUST else ()
+        if rule.level is not Level.MUST:
+            return ()
+        bases = (self.binding, *(part.binding for part in self.parts))
+        return next((basis[rule.id] for basis in bases if rule.id in basis), ())
 
 
 def derive(

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 ROOMS = {
     "model": (
         "_door bad_input suggestions coordinator messages history table plans work protocol"
-        " revision machine classic consumer revisions assignors client"
+        " revision machine classic consumer bridge revisions assignors client"
     ),
     "properties": (
         "workers logic worlds explorer claims oracle departures judging checking proofs mutants"

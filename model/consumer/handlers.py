@@ -59,7 +59,7 @@ def heartbeat(
         work.caller, work.instance = message.member_id, message.instance_id
         work.ids, work.assign = TopicIds(machine.topics), machine.assign
         work.owned = features.owned_partitions(group, message, work.ids)
-        work.count = lambda name: _partitions(machine, request, name)
+        work.count = lambda name: partition_count(machine, request, name)
         for done in machine.perform(work, rule):
             if rule.answer is not None:
                 done.emit(request.id, answer_bodies.heartbeat_error(rule))
@@ -84,7 +84,7 @@ def _points(
     return LEAVE_TABLE, (features.leave_point(group, message, version, here),)
 
 
-def _partitions(machine: Machine, request: Incoming, name: str) -> int:
+def partition_count(machine: Machine, request: Incoming, name: str) -> int:
     """Return the number of partitions of a topic."""
     if name in request.deleted or machine.missing(name):
         return 0

@@ -24,6 +24,7 @@ from fencepost.model.revisions.drafts import (
 )
 from fencepost.model.revisions.experiments import PREREGISTERED, STANDBY, TARGET_SIZE
 from fencepost.model.revisions.kip import KIP_345
+from fencepost.model.revisions.mixed_releases import MIXED_REVISIONS
 from fencepost.model.revisions.release_revisions import RELEASES, gates_ahead, release, was_released
 from fencepost.model.suggestions import did_you_mean
 from fencepost.model.table.table import Rule, Table
@@ -48,7 +49,9 @@ NAMES: tuple[str, ...] = (*_NAMED, *(f"kafka-{a}.{b}" for a, b in RELEASES))
 CONSUMER_NAMES: tuple[str, ...] = tuple(revision.name for revision in CONSUMER_REVISIONS)
 """Those of the consumer protocol; the first is its base."""
 ALL_NAMES = (*NAMES, *CONSUMER_NAMES)
-_NAMED |= {revision.name: revision for revision in CONSUMER_REVISIONS}
+MIXED_NAMES: tuple[str, ...] = tuple(revision.name for revision in MIXED_REVISIONS)
+"""Those of mixed groups, with members of both protocols; the first is their base."""
+_NAMED |= {revision.name: revision for revision in (*CONSUMER_REVISIONS, *MIXED_REVISIONS)}
 
 
 _WITHOUT_OLD_JOINS = (4, 0, 0)

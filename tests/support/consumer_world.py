@@ -261,7 +261,7 @@ class ConsumerWorld:
         return rows_of(wanted)
 
     def _learn(self, reply: Reply) -> None:
-        client = self.clients[reply.member_id]
+        client = self.clients.setdefault(reply.member_id, Client())
         if reply.epoch != client.epoch:
             client.previous, client.epoch = client.epoch, reply.epoch
         if reply.partitions is not None:
@@ -384,7 +384,7 @@ class ConsumerWorld:
         verb, *rest = words
         options = dict(word.split("=", 1) for word in rest if "=" in word)
         names: list[str | None] = [None if w == "-" else w for w in rest if "=" not in w]
-        typed = {k: int(x) if k in {"v", "r"} else x for k, x in options.items()}
+        typed = {k: int(x) if k in {"v", "r", "s"} else x for k, x in options.items()}
         match verb:
             case "wait":
                 self.wait(int(rest[0]))

@@ -79,8 +79,8 @@ _CONSUMER_TITLE = f"""\
 
 This is the reference of all rules of `{CONSUMER_REVISION}`, the consumer protocol (KIP-848) of
 Apache Kafka 4.3.0. [The page of revisions](revisions.md#the-consumer-protocol) lists what other
-releases, the text of the KIP and a proposal do otherwise. The pages of [the classic
-protocol]({TABLE_FILE}) and of [both](protocols.md) are beside it.
+releases, the text of the KIP and a proposal do otherwise. See also [the table of the
+classic protocol]({TABLE_FILE}), and [what a static member meets in both](protocols.md).
 
 A ConsumerGroupHeartbeat with epoch 0 is a join, with -1 or -2 a leave, and else a heartbeat proper:
 each has a table. The coordinator tries the *checks* in order, and the first one that applies gives

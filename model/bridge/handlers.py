@@ -1,0 +1,435 @@
+"""Handle requests, timers and failovers of groups of either protocol, and convert groups.
+
+A classic group, and an absent one, is handled by the machine of the classic protocol, a consumer
+group by that of the consumer protocol.  Here are the requests of classic members in a consumer
+group, and the conversions: a join of the consumer protocol upgrades a classic group, and a consumer
+group without members of its own protocol is downgraded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from fencepost.model.bridge import conversion, features
+from fencepost.model.bridge.effects import (
+    COMMIT_TABLE,
+    DOWNGRADE_TABLE,
+    HEARTBEAT_TABLE,
+    JOIN_TABLE,
+    JOIN_TIMEOUT_TABLE,
+    SYNC_TABLE,
+    SYNC_TIMEOUT_TABLE,
+    UPGRADE_TABLE,
+    Do,
+)
+from fencepost.model.bridge.mixed_work import MixedWork
+from fencepost.model.bridge.vocabulary import Cause
+from fencepost.model.classic.classic_protocol import CLASSIC
+from fencepost.model.classic.classic_work import ClassicWork
+from fencepost.model.classic.effects import Do as ClassicDo
+from fencepost.model.classic.group import Group
+from fencepost.model.consumer import answer_bodies
+from fencepost.model.consumer.consumer_protocol import CONSUMER
+from fencepost.model.consumer.consumer_work import ConsumerWork
+from fencepost.model.consumer.group import JOIN, SYNC, ConsumerGroup
+from fencepost.model.consumer.handlers import partition_count
+from fencepost.model.consumer.open_targets import decided, with_share_of
+from fencepost.model.consumer.topics import TopicIds, rows_of
+from fencepost.model.machine import Machine
+from fencepost.model.messages.consumer_messages import (
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
+from fencepost.model.messages.errors import Error
+from fencepost.model.messages.messages import (
+    CommitRequest,
+    DeleteGroupsRequest,
+    DescribeGroupsRequest,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    OffsetCommitRequest,
+    OffsetFetchRequest,
+    SyncGroupRequest,
+    SyncGroupResponse,
+    TxnOffsetCommitRequest,
+)
+from fencepost.model.messages.shapes import Message
+from fencepost.model.table.shared_features import Availability
+from fencepost.model.table.table import Echo, Rule
+from fencepost.model.work import Emission, Incoming, Outcome, Span, Timer, unchanged
+
+AnyGroup = Group | ConsumerGroup
+
+
+def classic_part(machine: Machine) -> Machine:
+    """Return the machine of classic groups."""
+    return machine.parts[0]
+
+
+def consumer_part(machine: Machine) -> Machine:
+    """Return the machine of consumer groups."""
+    return machine.parts[1]
+
+
+# Conversions.
+
+
+def _upgrade(
+    machine: Machine,
+    group: Group,
+    request: Incoming,
+    span: Span,
+    here: Availability,
+    group_id: str,
+) -> tuple[Outcome, ...]:
+    """Handle a join of the consumer protocol to a classic group.
+
+    The join's own checks come first; where it is refused, the group stays as it is.
+    """
+    consumer = consumer_part(machine)
+    alone = consumer.handle(None, request, span, here, group_id)
+    if all(map(_is_refused, alone)):
+        return tuple(replace(outcome, group=group) for outcome in alone)
+    rule = machine.decide(UPGRADE_TABLE, features.upgrade_point(group, machine.config))
+    if rule.answer is not None:
+        answer = ConsumerGroupHeartbeatResponse(error_code=rule.answer.value)
+        return (unchanged(group, request, answer, rule.id),)
+    if Do.START_ANEW in rule.effect:
+        return tuple(_with_offsets(outcome, group, rule) for outcome in alone)
+    converted = conversion.upgraded(group, span)
+    outcomes = consumer.handle(converted, request, span, here, group_id)
+    return tuple(_converted(outcome, group, rule) for outcome in outcomes)
+
+
+def _is_refused(outcome: Outcome) -> bool:
+    """Return True if a heartbeat is answered by an error."""
+    return any(
+        isinstance(e.message, ConsumerGroupHeartbeatResponse) and e.message.error_code != 0
+        for e in outcome.emissions
+    )
+
+
+def _with_offsets(outcome: Outcome, group: Group, rule: Rule) -> Outcome:
+    changed = replace(outcome.group, offsets=conversion.kept_offsets(group))
+    return replace(outcome, group=changed, rules=(rule.id, *outcome.rules))
+
+
+def _converted(outcome: Outcome, group: Group, rule: Rule) -> Outcome:
+    """Return the outcome of a join with the answers to the requests that were parked."""
+    if _is_refused(outcome):
+        return replace(outcome, group=group)
+    code = Error.REBALANCE_IN_PROGRESS.value
+    released = tuple(
+        Emission(
+            parked.request_id,
+            JoinGroupResponse(error_code=code) if is_join else SyncGroupResponse(error_code=code),
+            rule.id,
+        )
+        for parked, is_join in conversion.parked_requests(group)
+    )
+    return replace(
+        outcome, emissions=(*released, *outcome.emissions), rules=(rule.id, *outcome.rules)
+    )
+
+
+def _downgraded(
+    machine: Machine, group: AnyGroup | None, span: Span, cause: Cause
+) -> Iterator[tuple[AnyGroup | None, tuple[str, ...]]]:
+    """Yield the group after a downgrade, if one is due, with the rule; one for each leader."""
+    is_due = (
+        isinstance(group, ConsumerGroup)
+        and group.members
+        and all(m.classic is not None for m in group.members)
+    )
+    if not is_due:
+        yield group, ()
+        return
+    assert isinstance(group, ConsumerGroup)
+    point = features.downgrade_point(group, cause, machine.config)
+    rule = machine.decide(DOWNGRADE_TABLE, point)
+    if Do.DOWNGRADE not in rule.effect:
+        yield group, (rule.id,)
+        return
+    effects = classic_part(machine).effects
+    steps = [ClassicDo.PERSIST, *([ClassicDo.REBALANCE] if Do.REBALANCE in rule.effect else [])]
+    for each in decided(group, None):
+        for member in group.members:
+            work = ClassicWork(conversion.downgraded(each, span, member.member_id), span)
+            for step in steps:
+                effects[step](work)
+            yield work.group, (rule.id,)
+
+
+def _settled(
+    machine: Machine, outcomes: Iterable[Outcome], span: Span, cause: Cause = Cause.LEFT
+) -> tuple[Outcome, ...]:
+    """Return the outcomes, each with its downgrades."""
+    return tuple(
+        replace(outcome, group=group, rules=(*outcome.rules, *rules)) if rules else outcome
+        for outcome in outcomes
+        for group, rules in _downgraded(machine, outcome.group, span, cause)
+    )
+
+
+# Requests that both protocols know, and those of the consumer protocol.
+
+
+def shared(
+    machine: Machine,
+    group: AnyGroup | None,
+    request: Incoming,
+    message: Message,
+    span: Span,
+    here: Availability,
+    group_id: str,
+) -> tuple[Outcome, ...]:
+    """Handle a request by the machine of the group's protocol."""
+    if not isinstance(group, ConsumerGroup):
+        return classic_part(machine).handle(group, request, span, here, group_id)
+    return _settled(
+        machine, consumer_part(machine).handle(group, request, span, here, group_id), span
+    )
+
+
+def consumer_heartbeat(
+    machine: Machine,
+    group: AnyGroup | None,
+    request: Incoming,
+    message: ConsumerGroupHeartbeatRequest,
+    span: Span,
+    here: Availability,
+    group_id: str,
+) -> tuple[Outcome, ...]:
+    """Handle a ConsumerGroupHeartbeat; a classic group is absent for all but a join."""
+    if isinstance(group, Group):
+        if message.member_epoch == 0:
+            return _upgrade(machine, group, request, span, here, group_id)
+        return _of_absent(machine, group, request, span, here, group_id)
+    return _settled(
+        machine, consumer_part(machine).handle(group, request, span, here, group_id), span
+    )
+
+
+def _of_absent(
+    machine: Machine,
+    group: Group,
+    request: Incoming,
+    span: Span,
+    here: Availability,
+    group_id: str,
+) -> tuple[Outcome, ...]:
+    """Answer as if the group were absent; it stays."""
+    outcomes = consumer_part(machine).handle(None, request, span, here, group_id)
+    return tuple(replace(outcome, group=group) for outcome in outcomes)
+
+
+def describe(
+    machine: Machine,
+    group: AnyGroup | None,
+    request: Incoming,
+    message: ConsumerGroupDescribeRequest,
+    span: Span,
+    here: Availability,
+    group_id: str,
+) -> tuple[Outcome, ...]:
+    """Handle a ConsumerGroupDescribe: for it a classic group is absent."""
+    if isinstance(group, Group):
+        return _of_absent(machine, group, request, span, here, group_id)
+    return consumer_part(machine).handle(group, request, span, here, group_id)
+
+
+# Requests of classic members in a consumer group.
+
+
+def join(
+    machine: Machine,
+    group: AnyGroup | None,
+    request: Incoming,
+    message: JoinGroupRequest,
+    span: Span,
+    here: Availability,
+    group_id: str,
+) -> tuple[Outcome, ...]:
+    """Handle a JoinGroup; a consumer group without members is a classic one from then on."""
+    if isinstance(group, ConsumerGroup) and not group.members:
+        group = conversion.emptied(group)
+    if not isinstance(group, ConsumerGroup):
+        return classic_part(machine).handle(group, request, span, here, group_id)
+    point = features.join_point(group, message, request.version, machine.config, here)
+    rule = machine.decide(JOIN_TABLE, point)
+    work = _join_work(machine, group, request, message, span)
+    outcomes = []
+    for done in machine.perform(work, rule):
+        if rule.answer is not None:
+            echo = done.caller if rule.echo is Echo.NEW else message.member_id
+            done.emit(request.id, JoinGroupResponse(error_code=rule.answer.value, member_id=echo))
+        outcomes.append(done.outcome())
+    return _settled(machine, outcomes, span, Cause.REPLACED)
+
+
+def _join_work(
+    machine: Machine,
+    group: ConsumerGroup,
+    request: Incoming,
+    message: JoinGroupRequest,
+    span: Span,
+) -> MixedWork:
+    """Make the work of a join, which the steps of the consumer protocol read as a heartbeat.
+
+    A join owns what its subscription says, but for that of another generation.
+    """
+    read = features.subscription(message)
+    member = group.member(message.member_id)
+    ids = TopicIds(machine.topics)
+    is_current = read is not None and (
+        read.generation_id < 0 or (member is not None and read.generation_id == member.epoch)
+    )
+    owned = read.owned if read is not None and is_current else ()
+    beat = ConsumerGroupHeartbeatRequest(
+        group_id=message.group_id,
+        member_id=message.member_id,
+        member_epoch=0,
+        instance_id=message.group_instance_id,
+        rebalance_timeout_ms=message.rebalance_timeout_ms,
+        subscribed_topic_names=() if read is None else read.topics,
+        topic_partitions=rows_of(owned, ids),
+    )
+    work = MixedWork(group, span, replace(request, message=beat))
+    work.join = message
+    work.caller, work.instance = message.member_id, message.group_instance_id
+    work.ids, work.assign = ids, machine.assign
+    work.owned = frozenset(owned)
+    work.count = lambda name: partition_count(machine, request, name)
+    return work
+
+
+def member_request(
+    machine: Machine,
+    group: AnyGroup | None,
+    request: Incoming,
+    message: SyncGroupRequest | HeartbeatRequest,
+    span: Span,
+    here: Availability,
+    group_id: str,
+) -> tuple[Outcome, ...]:
+    """Handle a SyncGroup or Heartbeat."""
+    if not isinstance(group, ConsumerGroup):
+        return classic_part(machine).handle(group, request, span, here, group_id)
+    is_sync = isinstance(message, SyncGroupRequest)
+    answer = SyncGroupResponse if is_sync else HeartbeatResponse
+    outcomes: dict[Outcome, None] = {}
+    for each in with_share_of(group, message.member_id):
+        point = features.sender_point(each, message, request.version, here)
+        rule = machine.decide(SYNC_TABLE if is_sync else HEARTBEAT_TABLE, point)
+        work = MixedWork(each, span, request)
+        work.caller, work.instance = message.member_id, message.group_instance_id
+        (done,) = machine.perform(work, rule)
+        if rule.answer is not None:
+            done.emit(request.id, answer(error_code=rule.answer.value))
+        outcomes.setdefault(done.outcome())
+    return tuple(outcomes)
+
+
+def commit(
+    machine: Machine,
+    group: AnyGroup | None,
+    request: Incoming,
+    message: CommitRequest,
+    span: Span,
+    here: Availability,
+    group_id: str,
+) -> tuple[Outcome, ...]:
+    """Handle a commit: that of a classic member in a consumer group by its generation."""
+    if not isinstance(group, ConsumerGroup) or here is not Availability.HERE:
+        return shared(machine, group, request, message, span, here, group_id)
+    member = group.member(message.member_id)
+    if member is None or member.classic is None:
+        return shared(machine, group, request, message, span, here, group_id)
+    rule = machine.decide(COMMIT_TABLE, (member.epoch == message.generation_id,))
+    assert rule.answer is not None
+    codes: dict[tuple[str, int], int | str] = {}
+    for topic in message.topics:
+        absent = partition_count(machine, request, topic.name) == 0
+        code = Error.UNKNOWN_TOPIC_OR_PARTITION.value if absent else rule.answer.value
+        codes |= {(topic.name, part.partition_index): code for part in topic.partitions}
+    work = MixedWork(group, span, request)
+    work.caller = message.member_id
+    work.stored = frozenset(place for place, code in codes.items() if code == 0)
+    (done,) = machine.perform(work, rule)
+    done.emit(request.id, answer_bodies.commit_answer(message, codes))
+    return (done.outcome(),)
+
+
+Handler = Callable[[Machine, Any, Incoming, Any, Span, Availability, str], tuple[Outcome, ...]]
+HANDLERS: Mapping[type[Message], Handler] = {
+    JoinGroupRequest: join,
+    SyncGroupRequest: member_request,
+    HeartbeatRequest: member_request,
+    OffsetCommitRequest: commit,
+    TxnOffsetCommitRequest: commit,
+    ConsumerGroupHeartbeatRequest: consumer_heartbeat,
+    ConsumerGroupDescribeRequest: describe,
+    **dict.fromkeys(
+        (LeaveGroupRequest, OffsetFetchRequest, DescribeGroupsRequest, DeleteGroupsRequest), shared
+    ),
+}
+
+# Timers and failover.
+
+AnyWork = ClassicWork | ConsumerWork
+_TIMEOUTS = {JOIN: JOIN_TIMEOUT_TABLE, SYNC: SYNC_TIMEOUT_TABLE}
+
+
+def work_on(group: AnyGroup | None, span: Span, request: Incoming | None = None) -> AnyWork:
+    """Make the work of a step on a group."""
+    if isinstance(group, ConsumerGroup):
+        return MixedWork(group, span, request)
+    return ClassicWork(group, span, request)
+
+
+def expire(machine: Machine, group: AnyGroup, work: Any, timer: Timer) -> list[Any]:
+    """Let a timer expire, by the machine of the group's protocol."""
+    if not isinstance(group, ConsumerGroup):
+        return list(CLASSIC.timers[timer.kind](classic_part(machine), group, work, timer))
+    if timer.kind in _TIMEOUTS:
+        work.caller = timer.subject
+        works = machine.perform(work, machine.decide(_TIMEOUTS[timer.kind], ()))
+    else:
+        works = list(CONSUMER.timers[timer.kind](consumer_part(machine), group, work, timer))
+    return [fork for done in works for fork in _converted_works(machine, done)]
+
+
+def _converted_works(machine: Machine, work: Any) -> Iterator[Any]:
+    """Yield the works of a timer, with the group of each downgrade."""
+    for group, rules in _downgraded(machine, work.outcome().group, work.span, Cause.LEFT):
+        fork = work.fork() if rules else work
+        if rules:
+            fork.group = group
+            fork.rules += rules
+        yield fork
+
+
+def fail_over(machine: Machine, group: AnyGroup | None, work: Any) -> list[Any]:
+    """Let another coordinator load the stored group."""
+    if isinstance(group, ConsumerGroup):
+        return list(CONSUMER.failover(consumer_part(machine), group, work))
+    return list(CLASSIC.failover(classic_part(machine), group, work))
+
+
+def is_unused(group: AnyGroup) -> bool:
+    """Return True if a group has no member and no offsets."""
+    if isinstance(group, ConsumerGroup):
+        return CONSUMER.is_unused(group)
+    return CLASSIC.is_unused(group)
+
+
+def retentions(group: AnyGroup) -> tuple[Timer, ...]:
+    """Return the ends of the retentions of what a classic group stores."""
+    return CLASSIC.retentions(group) if isinstance(group, Group) else ()

@@ -1,0 +1,133 @@
+"""Define the revisions of mixed groups: releases of Kafka whose groups have members of both kinds.
+
+Each has the tables of mixed groups, and two parts: `kafka-4` for classic groups, and a release of
+the consumer protocol.  The base is 4.4.0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fencepost.model.bridge.mixed_protocol import MIXED, TABLES
+from fencepost.model.bridge.rules import classic_requests, rule_sources
+from fencepost.model.bridge.vocabulary import when
+from fencepost.model.consumer.cells import EMPTY, UNKNOWN
+from fencepost.model.consumer.effects import Do as Common
+from fencepost.model.messages.errors import Error
+from fencepost.model.revision import Difference, DropRule, Revision, SetRule, derive
+from fencepost.model.revisions.base import KAFKA_4
+from fencepost.model.revisions.consumer_releases import (
+    CONSUMER_4_0,
+    CONSUMER_4_2,
+    CONSUMER_4_3,
+    CONSUMER_4_3_1,
+    CONSUMER_4_4,
+)
+from fencepost.model.table.shared_features import Room
+from fencepost.model.table.table import Rule, Table
+
+_JOIN = classic_requests.JOIN.name
+_RULES = {rule.id: rule for table in TABLES.values() for rule in table.rules()}
+
+
+def _versions(consumer: Revision) -> dict[str, tuple[int, int]]:
+    versions = {**KAFKA_4.apis, **consumer.apis}
+    return {api: versions[api] for api in MIXED.apis}
+
+
+_4_4 = Revision(
+    "mixed-4.4",
+    "groups of Apache Kafka 4.4.0 with members of both protocols",
+    MIXED,
+    TABLES,
+    _versions(CONSUMER_4_4),
+    parts=(KAFKA_4, CONSUMER_4_4),
+)
+
+
+def _without_settling(table: Table, rule: Rule) -> SetRule:
+    effect = tuple(do for do in rule.effect if do is not Common.SETTLE_EMPTY)
+    passage = "KAFKA-20442 (the target of an empty group), since 4.4; seen on 4.4.0"
+    because = rule.because.removesuffix(classic_requests.SETTLED)
+    return SetRule(table.name, rule.but(effect=effect, because=because), passage)
+
+
+_UP_TO_4_3_1: tuple[Difference, ...] = (
+    SetRule(
+        _JOIN,
+        _RULES["MG-JOIN-GROUP-FULL"].but(
+            guard=when(room=Room.FULL, mid=(EMPTY, UNKNOWN)),
+            source=rule_sources.KAFKA_SIZE,
+            because="the group has its largest size, and the member id is none of its members",
+        ),
+        "KAFKA-20601 (full groups), since 4.4; seen on 4.4.0",
+    ),
+    SetRule(
+        _JOIN,
+        _RULES["MG-JOIN-SUBSCRIPTION-BROKEN"].but(
+            answer=Error.UNKNOWN_SERVER_ERROR,
+            source=rule_sources.KAFKA_BROKEN,
+            because="the coordinator fails at a subscription that it can't read",
+        ),
+        rule_sources.KAFKA_BROKEN,
+    ),
+    *(
+        _without_settling(table, _RULES[rule_id])
+        for table, rule_id in (
+            (classic_requests.JOIN_TIMEOUT, "MG-JOIN-EXPIRED"),
+            (classic_requests.SYNC_TIMEOUT, "MG-SYNC-EXPIRED"),
+        )
+    ),
+)
+_4_3_1 = replace(
+    derive(
+        _4_4,
+        "mixed-4.3.1",
+        "groups of Apache Kafka 4.3.1 with members of both protocols",
+        _UP_TO_4_3_1,
+    ),
+    apis=_versions(CONSUMER_4_3_1),
+    parts=(KAFKA_4, CONSUMER_4_3_1),
+)
+
+_4_3 = replace(
+    derive(
+        _4_3_1,
+        "mixed-4.3",
+        "groups of Apache Kafka 4.3.0 with members of both protocols",
+        (DropRule(_JOIN, "MG-JOIN-POLICY", rule_sources.KAFKA_POLICY),),
+    ),
+    apis=_versions(CONSUMER_4_3),
+    parts=(KAFKA_4, CONSUMER_4_3),
+)
+
+_BEFORE_BATCHES = "Kafka: group.consumer.assignment.interval.ms, since 4.3; seen on 4.0.1 and 4.2.0"
+
+
+def _at_once(rule: Rule) -> SetRule:
+    swapped = {Common.RECOMPUTE_TARGET: Common.RECOMPUTE_TARGET_AT_ONCE}
+    effect = tuple(swapped.get(do, do) for do in rule.effect)
+    because = f"{rule.because}; the target is made anew at once"
+    return SetRule(_JOIN, rule.but(effect=effect, because=because), _BEFORE_BATCHES)
+
+
+_4_2, _4_0 = (
+    replace(
+        derive(
+            _4_3,
+            f"mixed-{number}",
+            f"groups of Apache Kafka {number} with members of both protocols",
+            tuple(
+                _at_once(rule)
+                for rule in classic_requests.JOIN.rows
+                if Common.RECOMPUTE_TARGET in rule.effect
+            ),
+        ),
+        apis=_versions(consumer),
+        parts=(KAFKA_4, consumer),
+    )
+    for number, consumer in (("4.2", CONSUMER_4_2), ("4.0", CONSUMER_4_0))
+)
+
+MIXED_REVISIONS = (_4_4, _4_3_1, _4_3, _4_2, _4_0)
+"""All revisions of mixed groups, the base first."""
