@@ -65,7 +65,10 @@ def join_point(
 
 
 def rejoin(group: ConsumerGroup, member: Member | None) -> Rejoin:
-    """Return the reason for which a member must join again."""
+    """Return the reason for which a member must join again.
+
+    The share of a member that has the epoch of the target is decided, also where others are open.
+    """
     if member is None:
         return Rejoin.NONE
     if member.epoch < group.epoch:

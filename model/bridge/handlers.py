@@ -36,7 +36,7 @@ from fencepost.model.consumer.consumer_protocol import CONSUMER
 from fencepost.model.consumer.consumer_work import ConsumerWork
 from fencepost.model.consumer.group import JOIN, SYNC, ConsumerGroup
 from fencepost.model.consumer.handlers import partition_count
-from fencepost.model.consumer.open_targets import decided, with_share_of
+from fencepost.model.consumer.open_targets import decided
 from fencepost.model.consumer.topics import TopicIds, rows_of
 from fencepost.model.machine import Machine
 from fencepost.model.messages.consumer_messages import (
@@ -324,17 +324,14 @@ def member_request(
         return classic_part(machine).handle(group, request, span, here, group_id)
     is_sync = isinstance(message, SyncGroupRequest)
     answer = SyncGroupResponse if is_sync else HeartbeatResponse
-    outcomes: dict[Outcome, None] = {}
-    for each in with_share_of(group, message.member_id):
-        point = features.sender_point(each, message, request.version, here)
-        rule = machine.decide(SYNC_TABLE if is_sync else HEARTBEAT_TABLE, point)
-        work = MixedWork(each, span, request)
-        work.caller, work.instance = message.member_id, message.group_instance_id
-        (done,) = machine.perform(work, rule)
-        if rule.answer is not None:
-            done.emit(request.id, answer(error_code=rule.answer.value))
-        outcomes.setdefault(done.outcome())
-    return tuple(outcomes)
+    point = features.sender_point(group, message, request.version, here)
+    rule = machine.decide(SYNC_TABLE if is_sync else HEARTBEAT_TABLE, point)
+    work = MixedWork(group, span, request)
+    work.caller, work.instance = message.member_id, message.group_instance_id
+    (done,) = machine.perform(work, rule)
+    if rule.answer is not None:
+        done.emit(request.id, answer(error_code=rule.answer.value))
+    return (done.outcome(),)
 
 
 def commit(
