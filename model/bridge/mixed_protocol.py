@@ -9,7 +9,6 @@ from typing import Any
 from fencepost.model.bridge import handlers
 from fencepost.model.bridge.effects import STEPS
 from fencepost.model.bridge.mixed_work import EFFECTS
-from fencepost.model.bridge.rules import classic_requests, conversions
 from fencepost.model.bridge.vocabulary import COLUMNS
 from fencepost.model.classic.classic_protocol import CLASSIC
 from fencepost.model.consumer.consumer_protocol import CONSUMER
@@ -17,21 +16,6 @@ from fencepost.model.coordinator import Config
 from fencepost.model.protocol import Protocol
 from fencepost.model.revision import Revision
 from fencepost.model.work import Effect
-
-TABLES = {
-    table.name: table
-    for table in (
-        classic_requests.JOIN,
-        classic_requests.SYNC,
-        classic_requests.HEARTBEAT,
-        classic_requests.COMMIT,
-        conversions.UPGRADE,
-        conversions.DOWNGRADE,
-        classic_requests.JOIN_TIMEOUT,
-        classic_requests.SYNC_TIMEOUT,
-    )
-}
-"""The tables of mixed groups alone; a revision has parts of both protocols beside them."""
 
 
 def _effects(config: Config, revision: Revision) -> Mapping[Enum, Effect]:

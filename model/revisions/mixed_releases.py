@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fencepost.model.bridge.mixed_protocol import MIXED, TABLES
-from fencepost.model.bridge.rules import classic_requests, rule_sources
+from fencepost.model.bridge.mixed_protocol import MIXED
+from fencepost.model.bridge.rules import classic_requests, conversions, rule_sources
 from fencepost.model.bridge.vocabulary import when
 from fencepost.model.consumer.cells import EMPTY, UNKNOWN
 from fencepost.model.consumer.effects import Do as Common
@@ -26,8 +26,23 @@ from fencepost.model.revisions.consumer_releases import (
 from fencepost.model.table.shared_features import Room
 from fencepost.model.table.table import Rule, Table
 
+_TABLES = {
+    table.name: table
+    for table in (
+        classic_requests.JOIN,
+        classic_requests.SYNC,
+        classic_requests.HEARTBEAT,
+        classic_requests.COMMIT,
+        conversions.UPGRADE,
+        conversions.DOWNGRADE,
+        classic_requests.JOIN_TIMEOUT,
+        classic_requests.SYNC_TIMEOUT,
+    )
+}
+"""The tables of mixed groups alone; a revision has parts of both protocols beside them."""
+
 _JOIN = classic_requests.JOIN.name
-_RULES = {rule.id: rule for table in TABLES.values() for rule in table.rules()}
+_RULES = {rule.id: rule for table in _TABLES.values() for rule in table.rules()}
 
 
 def _versions(consumer: Revision) -> dict[str, tuple[int, int]]:
@@ -39,7 +54,7 @@ _4_4 = Revision(
     "mixed-4.4",
     "groups of Apache Kafka 4.4.0 with members of both protocols",
     MIXED,
-    TABLES,
+    _TABLES,
     _versions(CONSUMER_4_4),
     parts=(KAFKA_4, CONSUMER_4_4),
 )
