@@ -353,9 +353,11 @@ def commit(
     assert rule.answer is not None
     codes: dict[tuple[str, int], int | str] = {}
     for topic in message.topics:
-        absent = partition_count(machine, request, topic.name) == 0
-        code = Error.UNKNOWN_TOPIC_OR_PARTITION.value if absent else rule.answer.value
-        codes |= {(topic.name, part.partition_index): code for part in topic.partitions}
+        count = partition_count(machine, request, topic.name)
+        for part in topic.partitions:
+            exists = 0 <= part.partition_index < count
+            error = rule.answer if exists else Error.UNKNOWN_TOPIC_OR_PARTITION
+            codes[topic.name, part.partition_index] = error.value
     work = MixedWork(group, span, request)
     work.caller = message.member_id
     work.stored = frozenset(place for place, code in codes.items() if code == 0)

@@ -219,7 +219,7 @@ def commit(
     for topic in message.topics:
         for part in topic.partitions:
             place = TopicPartition(topic.name, part.partition_index)
-            count = _partitions(machine, request, topic.name)
+            count = partition_count(machine, request, topic.name)
             if not 0 <= part.partition_index < count:
                 codes[place] = Error.UNKNOWN_TOPIC_OR_PARTITION.value
             else:
