@@ -366,18 +366,16 @@ def restart_options(command: _F) -> _F:
     return first(last(command))
 
 
-class _Strategy(click.ParamType):
+class _Strategy(click.types.StringParamType):
     """The strategy of a group, by its name or by the assignors that its members offer."""
 
     name = "strategy"
 
-    def convert(
-        self, value: str, param: click.Parameter | None, ctx: click.Context | None
-    ) -> str | None:
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return eager, cooperative or both."""
         offered = frozenset(_JAVA_NAME.sub(_kafka_name, word) for word in value.split(","))
-        strategy = _STRATEGIES.get(offered)
-        if strategy is None:
+        strategy = _STRATEGIES.get(offered, "")
+        if not strategy:
             remedy = "give eager, cooperative or both"
             if offered <= ASSIGNORS.keys():
                 remedy += (
