@@ -19,6 +19,7 @@ from fencepost.model.classic.group import Group
 from fencepost.model.coordinator import Answer, Send
 from fencepost.model.history.events import Answered, Disconnected, Handled, Passed, Restarted, Sent
 from fencepost.model.history.events import Event as Entry
+from fencepost.model.history.words import with_names
 from fencepost.model.messages.messages import (
     DescribeGroupsResponse,
     JoinGroupResponse,
@@ -45,17 +46,23 @@ class Turn:
 class Run:
     """A concrete run.
 
-    `names`: member id → the first client that read it (`c1`); `senders`: request id → its client.
+    `names`: member id → the first client that read it (`c1`); `senders`: request id → its client;
+    `ids`: names before and after the last step → real ids.
     """
 
     turns: tuple[Turn, ...]
     names: Mapping[str, str]
     senders: Mapping[str, str]
+    ids: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     @property
     def events(self) -> tuple[Entry, ...]:
         """The whole history."""
         return tuple(event for turn in self.turns for event in turn.events)
+
+    def in_real_ids(self, sentence: str) -> str:
+        """Return a sentence about the last step, or the world after it, with the ids of the run."""
+        return with_names(sentence, self.ids)
 
 
 def unfold(worlds: Worlds, path: Sequence[tuple[Act | None, World]]) -> Run:
@@ -63,11 +70,14 @@ def unfold(worlds: Worlds, path: Sequence[tuple[Act | None, World]]) -> Run:
     world = path[0][1]
     unfolding = Unfolding(worlds, list(world.clients))
     turns = []
+    ids = unfolding.ids
     for act, after in path[1:]:
         assert act is not None
+        before = unfolding.ids
         turns.append(unfolding.turn(world, act, after))
+        ids = {**unfolding.ids, **before}
         world = after
-    return Run(tuple(turns), unfolding.names, unfolding.senders)
+    return Run(tuple(turns), unfolding.names, unfolding.senders, ids)
 
 
 @dataclass(slots=True)
