@@ -68,7 +68,7 @@ class Run:
 def unfold(worlds: Worlds, path: Sequence[tuple[Act | None, World]]) -> Run:
     """Return the run that a path from an initial world stands for."""
     world = path[0][1]
-    unfolding = Unfolding(worlds, list(world.clients))
+    unfolding = Unfolding.begin(worlds, world)
     turns = []
     ids = unfolding.ids
     for act, after in path[1:]:
@@ -105,9 +105,17 @@ class Unfolding:
         count = len(self.worlds.seats)
         self.who = tuple(range(count))
         self.incarnations = [1] * count
-        for client in self.clients:
+
+    @classmethod
+    def begin(cls, worlds: Worlds, world: World) -> Self:
+        """Begin in an initial world: ids that clients already know get the form of new ones."""
+        begun = cls(worlds, list(world.clients))
+        for index, client in enumerate(world.clients):
             if client.member_id:
-                self.ids[client.member_id] = client.member_id
+                real = client.member_id.replace(".", "-")
+                begun.ids[client.member_id] = real
+                begun.clients[index] = client._replace(member_id=real)
+        return begun
 
     def fork(self) -> Self:
         """Return a copy, which goes on by itself."""
