@@ -81,7 +81,7 @@ class KnownRow(Document, frozen=True, kw_only=True):
     partitions: Annotated[int, Meta(description="Those of all topics.")]
 
 
-class BounceRow(Document, frozen=True):
+class DeploymentRow(Document, frozen=True):
     """A deployment that gives all processes other settings."""
 
     words: str
@@ -206,8 +206,8 @@ class AdviceDocument(Document, frozen=True, kw_only=True):
     compared_with: Annotated[str, _word("today", "today, session not known", "Kafka's defaults")]
     conflict: str
     migration: Words
-    way: tuple[BounceRow, ...] | UnsetType = UNSET
-    way_back: tuple[BounceRow, ...] | UnsetType = UNSET
+    way: tuple[DeploymentRow, ...] | UnsetType = UNSET
+    way_back: tuple[DeploymentRow, ...] | UnsetType = UNSET
     turns: tuple[TurnRow, ...]
     as_good: Words
     advised: SettingRow
@@ -227,7 +227,7 @@ SCHEMA = DocumentSchema(
     AdviceDocument,
     {
         "KnownRow": "known",
-        "BounceRow": "bounce",
+        "DeploymentRow": "deployment",
         "TurnRow": "turn",
         "WeeklyEvent": "event",
         "SettingRow": "setting",
@@ -269,10 +269,10 @@ def advice_document(advice: Advice, log: LogFacts | None, inputs: Sequence[str])
     return msgspec.structs.replace(document, verdict=advice_verdict(document.plain()))
 
 
-def _bounce(advice: Advice, bounce: Bounce) -> BounceRow:
+def _bounce(advice: Advice, bounce: Bounce) -> DeploymentRow:
     cost = bounce.cost
     lost_s = cost.lost_s(advice.request.warmup_s)
-    return BounceRow(
+    return DeploymentRow(
         bounce_words(bounce, advice.request.client_library),
         round(cost.rebalances, 3),
         round(lost_s, 3),

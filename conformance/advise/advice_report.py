@@ -387,6 +387,8 @@ def _static_words(advice: Advice, restarts: int | None) -> Iterator[str]:
     elif best.is_static or lost == now:
         return
     elif best.week.rebalances - static.week.rebalances >= 0.1:
+        if len(both_settings(advice)) > 1:  # `_choice` has both sums
+            return
         yield (
             f"Static members would save rebalances ({static.week.rebalances:,.1f} instead of "
             f"{best.week.rebalances:,.1f} in a week), but the partitions of a process wait for its "

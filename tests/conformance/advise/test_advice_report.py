@@ -58,6 +58,9 @@ def test_another_heartbeat_interval_is_a_change() -> None:
     text = printed(found, list(today))
     assert "Keep today's settings" not in text
     assert "Keep dynamic members: " in text
+    assert "Static members would save rebalances" not in text  # the choice names both sums
+    keep = {**today, "restart_s": 20.0, "pause_s": 30.0, "heartbeat_s": 3.0}
+    assert "Static members would save rebalances" in printed(advice(**keep), list(keep))
     assert "\n  heartbeat.interval.ms=1000\n" in text
 
 
