@@ -764,7 +764,7 @@ def _forms(advice: Advice, inputs: Sequence[str], log: LogFacts | None) -> Table
         table.add_row(
             f"{each.form} {f'({name})' if name else ''}",
             f"{each.session_s:g} s",
-            f"{each.heartbeat_s:g} s",
+            f"{each.heartbeat_s:.4g} s",
             f"{week.rebalances:,.1f}",
             f"{week.moved:,.0f}",
             f"{week.unavailable_s:,.0f} s",

@@ -175,7 +175,7 @@ def advise_command(
     try:
         facts = facts_of(log, {name: value for name, value in options.items() if value is not None})
     except NoAdviceError as error:
-        click.echo(str(error), err=as_json)
+        click.echo(str(error)[0].upper() + str(error)[1:], err=as_json)
         return 2
     advice = advice_for(known_group(facts))
     document = advice_document(advice, log, list(facts)).plain()

@@ -439,8 +439,8 @@ def _guess(rows: Sequence[Restart]) -> str:
         return ""
     which = f"the client id {min(names)}" if len(names) == 1 else "one client id"
     return (
-        f" (probably: several processes may have {which}, and each that went is paired with the "
-        "next that came)"
+        f" (probably: several processes may have {which}, and each that left is paired with the "
+        "next that joined)"
     )
 
 
