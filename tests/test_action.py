@@ -237,8 +237,9 @@ def test_each_line_that_names_a_case_is_found(tmp_path: Path) -> None:
     assert [(note.kind, note.line) for note in notes] == [("error", line_of(tmp_path, CASE))] * 2
 
 
-def test_the_example_gives_inputs_that_there_are() -> None:
-    example = yaml.safe_load((ROOT / "examples" / "ci" / "action.yml").read_text("utf-8"))
+@pytest.mark.parametrize("name", ["action.yml", "client.yml"])
+def test_the_example_gives_inputs_that_there_are(name: str) -> None:
+    example = yaml.safe_load((ROOT / "examples" / "ci" / name).read_text("utf-8"))
     (job,) = example["jobs"].values()
     step = job["steps"][-1]
     assert step["with"].keys() <= ACTION["inputs"].keys()

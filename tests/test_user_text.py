@@ -88,6 +88,8 @@ def test_a_page_is_plain(page: Path) -> None:
         ("What waits for its answer.", "What waits for its answer.", "noun"),
         ("What the files are is found out by their first lines.", "found out", "detect"),
         ("So many are run, one bounce, but a dear one.", "dear", "expensive"),
+        ("The rollout stopped.", "rollout", "deployment"),
+        ("It takes one bounce.", "bounce", "deployment"),
         ("Wait so\nlong.", "so long", "number"),
         ("What is violated is told only twice.", "told", "reported"),
         ("It hangs on the clock.", "hangs on", "depends"),
@@ -112,6 +114,7 @@ def test_a_banned_pattern_is_reported_with_a_better_one(text: str, words: str, b
     "text",
     [
         "What does it print?",
+        'simulate rolling-bounce; KIP-345, Rolling Bounce; a step `do = "bounce"`',
         "It goes on as long as the log grows.",
         "zombie-is-told: violated",
         "There are so many that none is listed.",

@@ -5,8 +5,8 @@ a rollout takes.  A maximum holds as long as no rebalance begins while another o
 
 A setting is costed by the events of a week, each with the line that simulates it.  An advice turns
 at a value of a fact from which another form is advised.  A conflict names the wishes that no
-session timeout fulfils together.  A migration is a list of bounces, with their costs and the way
-back.
+session timeout fulfils together.  A migration is a list of deployments, with their costs and the
+way back.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
-import msgspec
+from msgspec.structs import replace
 
 from fencepost.conformance.advise.arithmetic import (
     EventCost,
@@ -39,10 +39,16 @@ from fencepost.conformance.advise.known_facts import (
     FORMS,
     HEARTBEAT_S,
     SESSIONS_S,
+    AdviceError,
     Form,
     KnownGroup,
 )
-from fencepost.conformance.simulate.deployment_scenario import RESUME_S, Spread, longest_s
+from fencepost.conformance.simulate.deployment_scenario import (
+    RESUME_S,
+    Spread,
+    longest_s,
+    scaled,
+)
 from fencepost.model.history.words import plural
 from fencepost.traces.operations.client_libraries import ClientLibrary
 from fencepost.traces.operations.restarts import LADDER_MS
@@ -79,7 +85,7 @@ def is_unbounded(known: KnownGroup) -> bool:
     return isinstance(known.restart_s, Spread) and known.restart_s.median is not None
 
 
-def rollout_s(known: KnownGroup, form: Form, session_s: float) -> float:
+def deployment_s(known: KnownGroup, form: Form, session_s: float) -> float:
     """Return how long a deployment takes on average, until the group is balanced again.
 
     A wave takes as long as its longest restart, and until all others have noticed that it ended.
@@ -130,7 +136,7 @@ def turns_of(known: KnownGroup, advised: Callable[[KnownGroup], Form]) -> tuple[
     for name, probes in _PROBES.items():
 
         def form_at(value: float, name: str = name) -> Form:
-            return advised(msgspec.structs.replace(known, **{name: value}))
+            return advised(replace(known, **{name: value}))
 
         now = getattr(known, name)
         ways = (
@@ -222,6 +228,10 @@ class SettingCost:
     def week(self) -> EventCost:
         """Add up all events of a week."""
         return sum((row.cost.times(row.per_week) for row in self.rows), EventCost())
+
+    def of(self, event: str) -> EventCost:
+        """Return the cost of one event, such as "deployment"."""
+        return next(row.cost for row in self.rows if row.event == event)
 
     @property
     def lost_s(self) -> float:
@@ -376,6 +386,24 @@ class Advice:
         """Find the values with which another form would be advised: most of the work, if used."""
         return turns_of(self.request, lambda changed: chosen_for(changed)[0].best[0].form)
 
+    @cached_property
+    def with_slow_restarts(self) -> tuple[SettingCost, SettingCost, SettingCost] | None:
+        """Cost the advised and today's setting with restarts that take twice as long.
+
+        The third is the setting to advise then.  None where the deployments of a week would last
+        longer than a week.
+        """
+        slow_s = scaled(self.request.restart_s, 2)
+        try:
+            advised, today = (
+                setting_cost(replace(of.known, restart_s=slow_s), of.form, of.session_s)
+                for of in (self.advised, self.today)
+            )
+            chosen, _ = chosen_for(replace(self.request, restart_s=slow_s))
+        except AdviceError:
+            return None
+        return advised, today, chosen.best[0]
+
     @property
     def advised(self) -> SettingCost:
         """Return the settings to use."""
@@ -422,7 +450,7 @@ def chosen_for(known: KnownGroup) -> tuple[Choice, Choice | None]:
     slow = _choice(known)
     if known.heartbeat_s <= SHORTEST_BEAT_S:
         return slow, None
-    quick = _choice(msgspec.structs.replace(known, heartbeat_s=SHORTEST_BEAT_S))
+    quick = _choice(replace(known, heartbeat_s=SHORTEST_BEAT_S))
     lost_s, quick_s = slow.best[0].lost_s, quick.best[0].lost_s
     is_better = quick_s < lost_s and not is_as_good(quick_s, lost_s)
     if bool(slow.conflict) != bool(quick.conflict):
@@ -460,7 +488,7 @@ def _choice(known: KnownGroup) -> Choice:
 def _today(known: KnownGroup) -> SettingCost:
     """Cost today's settings, or Kafka's defaults, whatever heartbeats are wished."""
     if known.is_new:
-        known = msgspec.structs.replace(known, heartbeat_s=HEARTBEAT_S)
+        known = replace(known, heartbeat_s=HEARTBEAT_S)
     return setting_cost(known, known.form, known.session_s)
 
 
@@ -551,7 +579,7 @@ class Stand:
 
 @dataclass(frozen=True, slots=True)
 class Bounce:
-    """A restart of all processes with other settings; `cost`: an estimate."""
+    """A deployment that gives all processes other settings; `cost`: an estimate."""
 
     old: Stand
     new: Stand
@@ -572,7 +600,7 @@ def assignors_of(offers: str, library: ClientLibrary) -> str:
 
 
 def bounces(known: KnownGroup, old: Stand, new: Stand, short_s: float) -> list[Bounce]:
-    """List the bounces from one to the other; `short_s`: the shortest session that is safe.
+    """List the deployments from one to the other; `short_s`: the shortest session that is safe.
 
     From one assignor to another it takes two.  Where static members become dynamic, each restart
     waits for a session: that is made short before, if it pays.
@@ -592,7 +620,7 @@ def bounces(known: KnownGroup, old: Stand, new: Stand, short_s: float) -> list[B
 
 
 def lost_s(known: KnownGroup, way: Sequence[Bounce]) -> float:
-    """Add up the costs of bounces, in partition-seconds."""
+    """Add up the costs of deployments, in partition-seconds."""
     return sum(bounce.cost.lost_s(known.warmup_s) for bounce in way)
 
 
@@ -606,7 +634,7 @@ def _with(stand: Stand, offers: str | None = None, session_s: float | None = Non
 
 
 def _bounce(known: KnownGroup, old: Stand, new: Stand) -> Bounce:
-    known = msgspec.structs.replace(known, heartbeat_s=old.heartbeat_s)
+    known = replace(known, heartbeat_s=old.heartbeat_s)
     line = simulate_line(
         known,
         Form(old.is_static, old.strategy),
@@ -634,11 +662,11 @@ def _changes(old: Stand, new: Stand) -> list[str]:
 
 
 def _cost(known: KnownGroup, old: Stand, new: Stand) -> EventCost:
-    """Cost a bounce: old processes go, new ones come; half way the group is half of each kind."""
+    """Cost a deployment, half way through which the group has as many old as new processes."""
     of, times, is_static = deployment, 1, old.is_static
     if old.is_static and not new.is_static:  # the group knows nothing of the new ones: as crashes
         of, times, is_static = crash, known.waves, False
-        known = msgspec.structs.replace(known, members=known.waves, at_a_time=1)
+        known = replace(known, members=known.waves, at_a_time=1)
     both = [
         of(known, Form(is_static, strategy), old.session_s).times(times)
         for strategy in (old.strategy, new.strategy)
@@ -650,12 +678,12 @@ def _cost(known: KnownGroup, old: Stand, new: Stand) -> EventCost:
 
 
 def way_there(advice: Advice) -> list[Bounce]:
-    """List the bounces from the settings of comparison to the advised; none if nothing changes."""
+    """List the deployments from today's settings to the advised; none if nothing changes."""
     return _way(advice, advice.today, advice.advised)
 
 
 def way_back(advice: Advice) -> list[Bounce]:
-    """List the bounces from the advised settings to those of comparison."""
+    """List the deployments from the advised settings to those of comparison."""
     return _way(advice, advice.advised, advice.today)
 
 
@@ -673,7 +701,7 @@ def migration(advice: Advice) -> list[str]:
     there, back, known = way_there(advice), way_back(advice), advice.request
     words = []
     for number, bounce in enumerate(there, 1):
-        which = f"Bounce {number} of {len(there)}" if len(there) > 1 else "One bounce"
+        which = f"Deployment {number} of {len(there)}" if len(there) > 1 else "One deployment"
         words.append(
             f"{which}: {bounce_words(bounce, known.client_library)}. It costs about "
             f"{bounce.cost.lost_s(known.warmup_s):,.0f} partition-seconds and "
@@ -685,7 +713,7 @@ def migration(advice: Advice) -> list[str]:
         words += _warnings(there)
         steps = "; then ".join(bounce_words(bounce, known.client_library) for bounce in back)
         words.append(
-            f"Back, by {plural(len(back), 'bounce')}: {steps}. That costs about "
+            f"Back, by {plural(len(back), 'deployment')}: {steps}. That costs about "
             f"{lost_s(known, back):,.0f} partition-seconds."
         )
     return words
@@ -702,7 +730,7 @@ def bounce_words(bounce: Bounce, library: ClientLibrary) -> str:
         changes.append(f"leave {CLASS_NAMES[gone]} out")
     if new.is_static != old.is_static:
         name = library.instance
-        changes.append(f"set {name}" if new.is_static else f"take {name} away")
+        changes.append(f"set {name}" if new.is_static else f"remove {name}")
     if new.session_s != old.session_s:
         changes.append(f"set {library.session.format(f'{1000 * new.session_s:.0f}')}")
     if new.heartbeat_s != old.heartbeat_s:
@@ -718,19 +746,18 @@ def _warnings(there: Sequence[Bounce]) -> list[str]:
     if (old.offers, new.offers) == (BOTH, "cooperative"):
         words.append(
             "Members that offer both assignors, as Java's consumer does by default since 3.0, "
-            "leave RangeAssignor out in one bounce. With RangeAssignor alone set, it takes two "
-            f"bounces, and the first offers both: in one {fails} "
-            "(--strategy eager says that it is so)."
+            "leave RangeAssignor out in one deployment. Members with RangeAssignor alone need two, "
+            f"and the first offers both: in one {fails} (--strategy eager)."
         )
     elif {old.offers, new.offers} == set(CLASS_NAMES):
         words.append(
-            f"Start the second bounce when the first is over: in one {fails}. Java's consumer "
+            f"Start the second deployment when the first is over: in one {fails}. Java's consumer "
             "offers both by default since 3.0: if yours do, the second is enough (--strategy both)."
         )
     if old.is_static and not new.is_static:
         words.append(
-            "An old static process says nothing when it stops: each restart of that bounce waits "
-            "for its session, unless an administrator removes its member "
+            "An old static process sends no LeaveGroup when it stops: each restart of that "
+            "deployment waits for its session, unless an administrator removes its member "
             "(removeMembersFromConsumerGroup)."
         )
     return words

@@ -19,16 +19,17 @@ from fencepost.conformance.advise.advice import (
     SettingCost,
     Turn,
     bounce_words,
+    deployment_s,
     longest_crash_s,
     longest_death_s,
     longest_restart_s,
     migration,
     restart_option,
-    rollout_s,
     way_back,
     way_there,
 )
 from fencepost.conformance.advise.advice_report import (
+    advice_verdict,
     avoided_s,
     before_words,
     head_words,
@@ -80,8 +81,8 @@ class KnownRow(Document, frozen=True, kw_only=True):
     partitions: Annotated[int, Meta(description="Those of all topics.")]
 
 
-class BounceRow(Document, frozen=True):
-    """All processes are restarted with other settings."""
+class DeploymentRow(Document, frozen=True):
+    """A deployment that gives all processes other settings."""
 
     words: str
     rebalances: Number
@@ -119,7 +120,7 @@ class SettingRow(Document, frozen=True, kw_only=True):
 
     `longest_…`: how long a partition waits at most, unless rebalances overlap, after a host died, a
     process was stopped and started again, or crashed and was started again.  `deployment_lasts_s`:
-    a rollout, on average.  `weekly_lost_partition_s`: not consumed, or by a member that warms up.
+    on average.  `weekly_lost_partition_s`: not consumed, or by a member that warms up.
     """
 
     membership: Membership
@@ -184,16 +185,18 @@ class LogRow(Document, frozen=True, kw_only=True):
 class AdviceDocument(Document, frozen=True, kw_only=True):
     """An advice.
 
-    `given`: facts that were given or are from the log.  `settings`: lines of a consumer's
-    configuration.  `compared_with`: what `today` is.  `conflict`: wishes that no session timeout
-    fulfils together, or empty.  `migration`: the steps from `today` to `advised`, in words, empty
-    where nothing changes; `way`, `way_back`: their bounces.  `as_good`: forms that lose as much,
-    within a tenth.  `static_alternative`: static members with the shortest safe session that no
-    more than one restart in twenty outlives.  `heartbeat_alternative`: the best with the other
-    heartbeat interval, where that makes a difference.
+    `verdict`: one line with every setting that changes, and the gain.  `given`: facts that were
+    given or are from the log.  `settings`: lines of a consumer's configuration.  `compared_with`:
+    what `today` is.  `conflict`: wishes that no session timeout fulfils together, or empty.
+    `migration`: the steps from `today` to `advised`, in words, empty where nothing changes; `way`,
+    `way_back`: their deployments.  `as_good`: forms that lose as much, within a tenth.
+    `static_alternative`: static members with the shortest safe session that no more than one
+    restart in twenty exceeds.  `heartbeat_alternative`: the best with the other heartbeat interval,
+    where that makes a difference.
     """
 
     schema: Literal["advice-1"] = "advice-1"
+    verdict: str | UnsetType = UNSET
     known: KnownRow
     given: Words
     restart_option: str
@@ -203,8 +206,8 @@ class AdviceDocument(Document, frozen=True, kw_only=True):
     compared_with: Annotated[str, _word("today", "today, session not known", "Kafka's defaults")]
     conflict: str
     migration: Words
-    way: tuple[BounceRow, ...] | UnsetType = UNSET
-    way_back: tuple[BounceRow, ...] | UnsetType = UNSET
+    way: tuple[DeploymentRow, ...] | UnsetType = UNSET
+    way_back: tuple[DeploymentRow, ...] | UnsetType = UNSET
     turns: tuple[TurnRow, ...]
     as_good: Words
     advised: SettingRow
@@ -224,7 +227,7 @@ SCHEMA = DocumentSchema(
     AdviceDocument,
     {
         "KnownRow": "known",
-        "BounceRow": "bounce",
+        "DeploymentRow": "deployment",
         "TurnRow": "turn",
         "WeeklyEvent": "event",
         "SettingRow": "setting",
@@ -238,7 +241,7 @@ def advice_document(advice: Advice, log: LogFacts | None, inputs: Sequence[str])
     """Make the document.  `inputs`: names of facts that were given, or are from the log."""
     request, other = advice.request, advice.other_beat
     known = msgspec.to_builtins(request) | {"partitions": request.partitions}
-    return AdviceDocument(
+    document = AdviceDocument(
         known=KnownRow(**known),
         given=tuple(sorted(inputs)),
         restart_option=restart_option(request.restart_s),
@@ -263,12 +266,13 @@ def advice_document(advice: Advice, log: LogFacts | None, inputs: Sequence[str])
         curve=tuple(_point(advice, point, inputs) for point in advice.curve),
         log=None if log is None else _log(advice, log),
     )
+    return msgspec.structs.replace(document, verdict=advice_verdict(document.plain()))
 
 
-def _bounce(advice: Advice, bounce: Bounce) -> BounceRow:
+def _bounce(advice: Advice, bounce: Bounce) -> DeploymentRow:
     cost = bounce.cost
     lost_s = cost.lost_s(advice.request.warmup_s)
-    return BounceRow(
+    return DeploymentRow(
         bounce_words(bounce, advice.request.client_library),
         round(cost.rebalances, 3),
         round(lost_s, 3),
@@ -296,7 +300,7 @@ def _setting(setting: SettingCost) -> SettingRow:
         longest_after_death_s=round(longest_death_s(setting.known, setting.session_s), 3),
         longest_after_restart_s=round(longest_restart_s(*where), 3),
         longest_after_crash_s=round(longest_crash_s(*where), 3),
-        deployment_lasts_s=round(rollout_s(*where), 3),
+        deployment_lasts_s=round(deployment_s(*where), 3),
         weekly_rebalances=round(week.rebalances, 3),
         weekly_partitions_moved=round(week.moved, 3),
         weekly_unavailable_partition_s=round(week.unavailable_s, 3),

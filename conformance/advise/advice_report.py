@@ -1,14 +1,13 @@
-"""Report an advice: in words and tables for an operator, and as a page.
+"""Report an advice in words and tables for an operator.
 
 Of a log the report says what it shows of the group, what it doesn't, and what the advice would have
-saved in it.  The page has figures first, then the curve of session timeouts as a picture.
+saved in it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -22,12 +21,12 @@ from fencepost.conformance.advise.advice import (
     SettingCost,
     Turn,
     assignors_of,
+    deployment_s,
     is_unbounded,
     longest_crash_s,
     longest_death_s,
     longest_restart_s,
     migration,
-    rollout_s,
     setting_cost,
     stand_of,
 )
@@ -49,10 +48,9 @@ from fencepost.conformance.advise.log_facts import (
     problem_words,
 )
 from fencepost.conformance.simulate.deployment_scenario import Spread
-from fencepost.model.history.words import plural
+from fencepost.model.history.words import plural, verdict_line
 from fencepost.traces.operations.client_libraries import JAVA, ClientLibrary, without_static
 from fencepost.traces.operations.problem_words import AIMS
-from fencepost.traces.report.report_writer import PlainReport, TemplatePage, write_report
 
 
 def setting_words(setting: SettingCost) -> str:
@@ -61,29 +59,59 @@ def setting_words(setting: SettingCost) -> str:
 
 
 def advice_verdict(document: Mapping[str, Any]) -> str:
-    """Return the advice of a document on one line."""
+    """Return the advice of a document on one line: every setting that it changes, and the gain."""
     lost = "weekly_lost_partition_s"
     advised, today = document["advised"], document["today"]
-    session = f"{advised['session_timeout_ms'] / 1000:g} s"
-    setting = f"{advised['membership']}+{advised['strategy']}, {session}"
-    loses = f"{advised[lost]:,.0f} partition-seconds a week"
-    than = document["compared_with"].partition(",")[0]
-    against = f"{today[lost]:,.0f} {than if than == 'today' else f'with {than}'}"
-    if _is_as_today(document):
-        beat = "heartbeat_interval_ms"
-        if advised[beat] != today[beat]:
-            return f"Set a heartbeat interval of {advised[beat]} ms: {loses}, {against}."
-        return f"Nothing to change: {setting} loses least, {loses}."
-    if document["conflict"]:
-        return f"Not everything can be kept; best is {setting}: {loses}."
-    if advised[lost] > today[lost]:
-        return f"{setting} loses more: {loses}, {against}."
-    return f"Set {setting}: {loses}, {against}."
+    then, now = f"{advised[lost]:,.0f}", f"{today[lost]:,.0f}"
+    more = "more than " if advised[lost] > today[lost] else ""
+    than = "today" if document["compared_with"].startswith("today") else "by default"
+    changes = changes_of(document)
+    if not changes and not document["conflict"]:
+        _, name = _names_of(advised, ("form", "session_timeout_ms"))
+        return f"Nothing to change: {name}, loses {then} partition-seconds a week."
+    verb = "Limits conflict; set" if document["conflict"] else "Set"
+    names = _names_of(advised, changes or _CHANGES)
+    return verdict_line(
+        [f"{verb} {name}" for name in names],
+        (
+            f"{then} partition-seconds a week, {more}{now} {than}.",
+            f"{then} instead of {now} partition-seconds a week.",
+            f"{then} partition-seconds a week.",
+            f"{'loses more' if more else 'loses least'}.",
+        ),
+    )
 
 
-def _is_as_today(document: Mapping[str, Any]) -> bool:
-    same = ("membership", "strategy", "session_timeout_ms")
-    return all(document["advised"][name] == document["today"][name] for name in same)
+def changes_of(document: Mapping[str, Any]) -> tuple[str, ...]:
+    """List the settings in which the advice of a document differs from today's.
+
+    "form" for membership and strategy, and the names of the fields of timeouts.
+    """
+    advised, today = document["advised"], document["today"]
+    return tuple(
+        name for name, of in _CHANGES.items() if any(advised[each] != today[each] for each in of)
+    )
+
+
+_CHANGES = {
+    "form": ("membership", "strategy"),
+    "session_timeout_ms": ("session_timeout_ms",),
+    "heartbeat_interval_ms": ("heartbeat_interval_ms",),
+}
+"""The settings that a verdict names, and their fields in a row."""
+
+
+def _names_of(row: Mapping[str, Any], fields: Iterable[str]) -> tuple[str, str]:
+    """Name some settings of a row, in a long and in a short form."""
+    both = []
+    for session, heartbeat in (("session timeout", "heartbeat interval"), ("session", "heartbeat")):
+        says = {
+            "form": f"{row['membership']}+{row['strategy']}",
+            "session_timeout_ms": f"{session} {row['session_timeout_ms'] / 1000:g} s",
+            "heartbeat_interval_ms": f"{heartbeat} {row['heartbeat_interval_ms'] / 1000:g} s",
+        }
+        both.append(", ".join(says[field] for field in fields))
+    return both[0], both[1]
 
 
 def both_settings(advice: Advice) -> list[SettingCost]:
@@ -148,8 +176,7 @@ def _choice(advice: Advice, log: LogFacts | None) -> Iterator[str]:
     if other is None or len(both_settings(advice)) == 1:
         return
     word, against = ("static", "dynamic") if best.is_static else ("dynamic", "static")
-    is_known = "is_static" in (log.facts if log is not None else {})
-    stays = is_known and best.is_static == advice.today.is_static
+    stays = not advice.request.is_new and best.is_static == advice.today.is_static
     price = f"{_sum(best.lost_s)} a week ({setting_words(best)})"
     instead = f"{_sum(other.lost_s)} with {against} ones ({setting_words(other)})"
     yield f"{'Keep' if stays else 'Choose'} {word} members: {price}, against {instead}."
@@ -219,6 +246,7 @@ def advice_words(
             f"{as_good}."
         )
     yield from _sum_words(advice, inputs)
+    yield from _certainty_words(advice, inputs)
     yield from _shorter_words(advice, inputs)
     if best.is_static or not is_compared:
         yield from _static_words(advice, restarts)
@@ -249,6 +277,12 @@ def _sum_words(advice: Advice, inputs: Sequence[str]) -> Iterator[str]:
             f"{_rebalances(best, today)}. {unit}. That is {best.lost_s / partitions:,.1f} s for "
             f"each partition, instead of {today.lost_s / partitions:,.1f} s."
         )
+    then, now = (_sum(each.of("deployment").lost_s(each.known.warmup_s)) for each in (best, today))
+    takes, took = _takes(best), _takes(today)
+    yield (
+        f"One deployment loses {then}{_instead_of(now, then)}, and takes about "
+        f"{takes}{_instead_of(took, takes)}."
+    )
     if today.is_static and TODAY & set(inputs):
         part = outlives(today.known, today.session_s)
         yield f"{100 * part:.1f} % of the restarts exceed a session of {today.session_s:g} s."
@@ -258,7 +292,32 @@ def _rebalances(best: SettingCost, today: SettingCost) -> str:
     then, now = f"{best.week.rebalances:,.1f}", f"{today.week.rebalances:,.1f}"
     if then == now:
         return f"with as many rebalances ({then})"
-    return f"with {then} rebalances instead of {now}"
+    return f"with {then} rebalances{_instead_of(now, then)}"
+
+
+def _instead_of(now: str, then: str) -> str:
+    """Name the value of today where it differs."""
+    return "" if now == then else f" instead of {now}"
+
+
+def _certainty_words(advice: Advice, inputs: Sequence[str]) -> Iterator[str]:
+    """Tell how accurate the sums are, and what longer restarts would change."""
+    sure = (
+        "How sure: each sum is within about a tenth of a simulation with the same inputs. Real "
+        "groups vary more."
+    )
+    slow = advice.with_slow_restarts
+    if slow is None:
+        yield sure
+        return
+    best, today, chosen = slow
+    loses = _sum(best.lost_s)
+    if not advice.advised.is_set_as(advice.today):
+        before = "today" if TODAY & set(inputs) else "by default"
+        loses += f" with this advice, and {today.lost_s:,.0f} {before}"
+    if setting_words(chosen) != setting_words(best):
+        loses += f". Then {setting_words(chosen)} would be advised"
+    yield f"{sure} If restarts take twice as long, a week loses {loses}."
 
 
 def today_words(advice: Advice, inputs: Sequence[str]) -> str:
@@ -328,6 +387,8 @@ def _static_words(advice: Advice, restarts: int | None) -> Iterator[str]:
     elif best.is_static or lost == now:
         return
     elif best.week.rebalances - static.week.rebalances >= 0.1:
+        if len(both_settings(advice)) > 1:  # `_choice` has both sums
+            return
         yield (
             f"Static members would save rebalances ({static.week.rebalances:,.1f} instead of "
             f"{best.week.rebalances:,.1f} in a week), but the partitions of a process wait for its "
@@ -351,7 +412,7 @@ def _beat_words(advice: Advice) -> Iterator[str]:
         yield (
             f"heartbeat.interval.ms={short_ms:.0f} would lose {_sum(other.lost_s)} instead of "
             f"{_sum(best.lost_s)} ({setting_words(other)}), for {rates[1]} heartbeats a second at "
-            f"the coordinator instead of {rates[0]}; --heartbeat-interval-ms keeps its value."
+            f"the coordinator instead of {rates[0]}, if you give no --heartbeat-interval-ms."
         )
         return
     slow = f"the best would lose {_sum(other.lost_s)} ({setting_words(other)})"
@@ -362,8 +423,8 @@ def _beat_words(advice: Advice) -> Iterator[str]:
         f"With heartbeat.interval.ms={short_ms:.0f} all members notice a rebalance earlier; with "
         f"{1000 * other.heartbeat_s:.0f} {slow}. The price: the coordinator gets {rates[0]} "
         f"heartbeats a second from this group instead of {rates[1]}. A shorter interval is not "
-        "advised, since it was not tried on a real Kafka. --heartbeat-interval-ms keeps another "
-        "one."
+        "advised, since it was not tried on a real Kafka. Use --heartbeat-interval-ms to keep "
+        "another interval."
     )
 
 
@@ -384,7 +445,7 @@ def _close_words(advice: Advice) -> Iterator[str]:
     elif any(row.lost_s < best.lost_s for row in advice.as_good):
         why = "needs no other assignor"
     yield (
-        f"Equally good: {'; '.join(rows)}. The arithmetic is accurate to a tenth, and the advised "
+        f"Equally good: {'; '.join(rows)}. The difference is less than a tenth, and the advised "
         f"setting {why}."
     )
 
@@ -403,8 +464,8 @@ def _turn_words(known: KnownGroup, turn: Turn, inputs: Sequence[str]) -> str:
 
 
 def _wait_words(advice: Advice) -> Iterator[str]:
-    """Explain how long partitions wait after an event, and how long a rollout takes."""
-    known, best, today = advice.known, advice.advised, advice.today
+    """Explain how long partitions wait after an event."""
+    known, best = advice.known, advice.advised
     point = _point_of(advice, best)
     crash_s = longest_crash_s(known, best.form, best.session_s)
     every = ", and so do the partitions of all others" if best.form.strategy == "eager" else ""
@@ -416,10 +477,6 @@ def _wait_words(advice: Advice) -> Iterator[str]:
         f"restarts, and for {crash_s:.1f} s at most when its process crashes{crashed}. A rebalance "
         "during another one adds to that."
     )
-    then, now = (
-        _length(rollout_s(each.known, each.form, each.session_s)) for each in (best, today)
-    )
-    yield f"One deployment takes about {then}{'' if then == now else f' instead of {now}'}."
     below = [point for point in advice.curve if point.session_s < best.session_s]
     if below and "silence" in below[-1].why_not and known.pause_s + known.heartbeat_s > 15:
         yield (
@@ -428,7 +485,9 @@ def _wait_words(advice: Advice) -> Iterator[str]:
         )
 
 
-def _length(seconds: float) -> str:
+def _takes(setting: SettingCost) -> str:
+    """Format how long a deployment takes."""
+    seconds = deployment_s(setting.known, setting.form, setting.session_s)
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
@@ -530,7 +589,7 @@ def audit_words(advice: Advice, log: LogFacts | None) -> Iterator[str]:
             f"By fencepost audit static membership would have avoided {log.saved} of "
             f"{rebalances} rebalances. A session of {best.session_s:g} s surely avoids {avoided}: "
             "the log doesn't show how long the other members were silent, or a session that few "
-            "restarts outlive loses more."
+            "restarts exceed loses more."
         )
     elif needed_ms is not None and needed_ms != best.session_s * 1000:
         why_not = _why_not(advice, needed_ms / 1000)
@@ -607,65 +666,6 @@ def _short(seconds: float) -> str:
     return f"{seconds:.1f} s" if seconds >= 1 else f"{round(seconds * 1000)} ms"
 
 
-_WIDTH, _HEIGHT, _LEFT, _TOP = 900, 180, 60, 10
-_PAGE_FIELDS = (
-    "known",
-    "settings",
-    "words",
-    "migration",
-    "compared_with",
-    "advised",
-    "log",
-    "assumed",
-)
-_MOST_S = 300
-"""Longer sessions are in the table only, unless one of them is advised."""
-
-
-def advice_page(document: Mapping[str, Any]) -> TemplatePage:
-    """Make the page of the JSON of an advice."""
-    advised, curve = document["advised"], document["curve"]
-    most_ms = max(1000 * _MOST_S, advised["session_timeout_ms"])
-    drawn = [point for point in curve if point["session_timeout_ms"] <= most_ms]
-    times = [math.log(point["session_timeout_ms"]) for point in drawn]
-    scale = (_WIDTH - _LEFT) / (times[-1] - times[0])
-    xs = [round(_LEFT + (at - times[0]) * scale, 1) for at in times]
-    parts = [100 * point["restarts_that_outlive_it"] for point in drawn]
-    noticed = [point["detection_s"] for point in drawn]
-    most_part, most_s = max(*parts, 1.0), math.ceil(max(noticed))
-    places = [point["session_timeout_ms"] for point in drawn]
-    both = [("advised", advised)] + (
-        [] if _is_as_today(document) else [(document["compared_with"], document["today"])]
-    )
-    return TemplatePage(
-        "advice.html",
-        "What to set",
-        {
-            **{name: document[name] for name in _PAGE_FIELDS},
-            "verdict": advice_verdict(document).removesuffix("."),
-            "forms": [*both[:1], *(("", row) for row in document["forms"][1:]), *both[1:]],
-            "names": list(curve[0]["weekly_lost_partition_s"]),
-            "curve": curve,
-            "ticks": [(x, f"{ms / 1000:g} s") for x, ms in zip(xs, places, strict=True)],
-            "outlived": _points(xs, parts, most_part),
-            "noticed": _points(xs, noticed, most_s),
-            "most_part": most_part,
-            "most_s": most_s,
-            "advised_x": xs[places.index(advised["session_timeout_ms"])],
-            "events": [(name, row) for name, setting in both for row in setting["events"]],
-            "width": _WIDTH,
-            "height": _HEIGHT,
-            "left": _LEFT,
-        },
-        "simulation.css",
-    )
-
-
-def _points(xs: list[float], values: list[float], most: float) -> str:
-    places = zip(xs, values, strict=True)
-    return " ".join(f"{x},{round(_TOP + _HEIGHT * (1 - each / most), 1)}" for x, each in places)
-
-
 _EVENT_WORDS = {
     "deployment": "one deployment",
     "crash": "one crash, started again",
@@ -705,9 +705,10 @@ def print_advice(
             say(line)
     say("")
     say(
-        "The curve: the part of restarts that outlive a session (it begins up to a heartbeat "
-        "interval before the restart); the time until a dead host's partitions are read again, on "
-        "average and at most; and the loss of a week with the better strategy."
+        "The curve shows for each session timeout: the part of restarts that exceed it (the "
+        "session begins up to a heartbeat interval before the restart); the time until a dead "
+        "host's partitions are read again, on average and at most; and the loss of a week with the "
+        "better strategy."
     )
     console.print(_curve(advice, inputs))
     say("")
@@ -752,9 +753,8 @@ def _table(*columns: str) -> Table:
 
 
 def _forms(advice: Advice, inputs: Sequence[str], log: LogFacts | None) -> Table:
-    beats = len({each.heartbeat_s for each in both_settings(advice)}) > 1
-    names = ("rebalances", "new owners", "not consumed", "and warming up")
-    table = _table("", "session", *(["heartbeat"] if beats else []), *names)
+    names = ("session", "heartbeat", "rebalances", "new owners", "not consumed", "and warming up")
+    table = _table("", *names)
     rows = [("advised", advice.advised), *(("", each) for each in advice.best[1:])]
     other = _alternative(advice, log)
     if other is not None and all(setting_words(other) != setting_words(each) for _, each in rows):
@@ -764,7 +764,7 @@ def _forms(advice: Advice, inputs: Sequence[str], log: LogFacts | None) -> Table
         table.add_row(
             f"{each.form} {f'({name})' if name else ''}",
             f"{each.session_s:g} s",
-            *([f"{each.heartbeat_s:g} s"] if beats else []),
+            f"{each.heartbeat_s:.4g} s",
             f"{week.rebalances:,.1f}",
             f"{week.moved:,.0f}",
             f"{week.unavailable_s:,.0f} s",
@@ -774,7 +774,7 @@ def _forms(advice: Advice, inputs: Sequence[str], log: LogFacts | None) -> Table
 
 
 def _curve(advice: Advice, inputs: Sequence[str]) -> Table:
-    table = _table("session", "outlived by", "read again", "at most", "dynamic", "static", "")
+    table = _table("session", "exceeded by", "read again", "at most", "dynamic", "static", "")
     for point in advice.curve:
         table.add_row(
             f"{point.session_s:g} s",
@@ -793,8 +793,3 @@ def point_note(advice: Advice, point: CurvePoint, inputs: Sequence[str]) -> str:
     if point.session_s == advice.advised.session_s:
         which = "advised"
     return ": ".join(each for each in (which, point.why_not) if each)
-
-
-def write_advice(document: dict[str, Any], folder: Path) -> None:
-    """Write `advice.json` and `index.html`.  Raises ReportError where that can't be."""
-    write_report(PlainReport("advice.json", document, advice_page(document)), folder)

@@ -108,7 +108,7 @@ _POSITIONS = 50
 _PHASES = tuple((number + 0.5) / 20 for number in range(20))
 """Places in a heartbeat interval at which an event happens, each equally likely."""
 _RAREST = 1e-3
-"""Expected times in a rollout below which a case is not counted any more."""
+"""Expected times in a deployment below which a case is not counted any more."""
 MESSAGES_S = 0.012
 """Seconds that an eager member stops for messages alone: its join, its sync, their answers, and the
 slowest of the others on the way there and back; each takes 2 ms, as in the simulator."""
@@ -216,7 +216,7 @@ def stopped_s(known: KnownGroup) -> float:
 
 
 def deployment(known: KnownGroup, form: Form, session_s: float) -> EventCost:
-    """Cost a rollout: processes are restarted in waves, the next when the group is balanced."""
+    """Cost a deployment: processes are restarted in waves, the next when the group is balanced."""
     first_s, later_s = known.heartbeat_s / 2, known.heartbeat_s
     full, rest = divmod(known.members, known.at_a_time)
     cost = _wave(known, form, session_s, known.at_a_time, later_s)
@@ -281,7 +281,7 @@ def _any_of(size: float, part: float) -> float:
 
 
 def _expiry_in_rollout(known: KnownGroup, session_s: float, size: int) -> _Waits:
-    """Average the waits for ends of sessions of static members over a rollout.
+    """Average the waits for ends of sessions of static members over a deployment.
 
     It depends on how many waves before caused no rebalance: each left members that send their
     heartbeats alone.  A member that is stopped right after a rebalance was heard just then.

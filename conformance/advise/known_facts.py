@@ -141,11 +141,11 @@ class KnownGroup(msgspec.Struct, frozen=True, kw_only=True):
                 "or --deaths-per-week, more than 0"
             )
         times = quantiles_s(self.restart_s, _PARTS)
-        rollout_s = self.waves * sum(times) / len(times)
-        if self.deployments * rollout_s > WEEK_S:
+        deployment_s = self.waves * sum(times) / len(times)
+        if self.deployments * deployment_s > WEEK_S:
             raise AdviceError(
-                f"{self.deployments:g} rollouts that take {rollout_s:,.0f} s each don't fit in a "
-                "week: give a lower --deployments-per-week"
+                f"{self.deployments:g} deployments that take {deployment_s:,.0f} s each don't fit "
+                "in a week: give a lower --deployments-per-week"
             )
 
     @property
@@ -227,7 +227,7 @@ FACTS = {
     "processing_s": Fact("--processing-s", "work on the records of one poll takes up to {:g} s"),
     "resume_s": Fact(
         "--resume-s",
-        "a member reads a partition {:g} s after it was assigned, as in real bounces",
+        "a member reads a partition {:g} s after it was assigned, as in real deployments",
     ),
     "warmup_s": Fact(
         "--warmup-s", "a member needs {:g} s to warm up for a partition that is new to it"
@@ -298,7 +298,7 @@ def known_group(facts: dict[str, Any]) -> KnownGroup:
 
 
 _ALWAYS = (
-    "the next processes of a rollout are restarted when the group is balanced",
+    "the next processes of a deployment are restarted when the group is balanced",
     "what fencepost simulate assumes: messages of 2 ms, a broker that never fails",
 )
 

@@ -11,7 +11,8 @@ import msgspec
 
 from fencepost.conformance.advise.advice import advice_for
 from fencepost.conformance.advise.advice_document import advice_document
-from fencepost.conformance.advise.advice_report import advice_verdict, print_advice, write_advice
+from fencepost.conformance.advise.advice_page import write_advice
+from fencepost.conformance.advise.advice_report import print_advice
 from fencepost.conformance.advise.known_facts import (
     FACTS,
     AdviceError,
@@ -30,6 +31,7 @@ from fencepost.conformance.cli.options.common_options import (
     report_option,
 )
 from fencepost.conformance.cli.options.log_options import (
+    STRATEGY,
     partitions_option,
     restart_duration,
     restart_options,
@@ -101,7 +103,7 @@ def _assumed(name: str) -> str:
     "--deployments-per-week",
     type=AMOUNT,
     metavar="X",
-    help=f"Rollouts of all processes in a week.{_assumed('deployments')}",
+    help=f"Deployments in a week; each restarts all processes.{_assumed('deployments')}",
 )
 @click.option(
     "--crashes-per-week",
@@ -119,7 +121,8 @@ def _assumed(name: str) -> str:
     "--heartbeat-interval-ms",
     type=Whole(),
     metavar="MS",
-    help="heartbeat.interval.ms to keep.  [default: 3000, or 1000 if that loses a tenth less]",
+    help="heartbeat.interval.ms to keep.  [default: 3000, or 1000 if the loss falls by a tenth or "
+    "more]",
 )
 @click.option(
     "--session-timeout-ms",
@@ -129,10 +132,10 @@ def _assumed(name: str) -> str:
 )
 @click.option(
     "--strategy",
-    type=click.Choice(["eager", "cooperative", "both"]),
-    help="Assignors of the members today; both: they offer RangeAssignor and "
-    "CooperativeStickyAssignor, as Java consumers do by default since 3.0, and rebalance eagerly.  "
-    "[default: both]",
+    type=STRATEGY,
+    metavar="[eager|cooperative|both]",
+    help="Assignors of the members today: eager (range), cooperative (cooperative-sticky), or "
+    "both, as Java consumers by default since 3.0, which rebalance eagerly.  [default: both]",
 )
 @click.option(
     "--static/--dynamic", "static", default=None, help="Members today.  [default: dynamic]"
@@ -150,9 +153,9 @@ def advise_command(
 ) -> int:
     """Recommend the settings with the least loss of consumption.
 
-    It weighs restarts that outlive the session against deaths that the group notices late, for
-    eager and cooperative, dynamic and static members, and names a command of `fencepost simulate`
-    that checks each figure.
+    It weighs restarts that exceed the session timeout against deaths that the group notices late,
+    for eager and cooperative, dynamic and static members, and names a command of `fencepost
+    simulate` that checks each figure.
 
     LOG: request logs, server.log, or FILE.json of `fencepost audit --json`; they show restart times
     and rebalances.  Options override them.
@@ -172,7 +175,7 @@ def advise_command(
     try:
         facts = facts_of(log, {name: value for name, value in options.items() if value is not None})
     except NoAdviceError as error:
-        click.echo(str(error), err=as_json)
+        click.echo(str(error)[0].upper() + str(error)[1:], err=as_json)
         return 2
     advice = advice_for(known_group(facts))
     document = advice_document(advice, log, list(facts)).plain()
@@ -181,7 +184,7 @@ def advise_command(
     if as_json:
         echo_json(document)
         return 0
-    print_advice(advice_verdict(document), advice, log, list(facts), console())
+    print_advice(document["verdict"], advice, log, list(facts), console())
     if report is not None:
         console().print(f"Read {report / 'index.html'}", soft_wrap=True, highlight=False)
     return 0

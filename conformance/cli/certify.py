@@ -347,8 +347,10 @@ class PlainProgress:
         self._last, self._reported = self._clock(), self._done
         seconds = f"{self._last - self._began:.0f} s"
         # The last line leaves it to the table, for which some of these cases pass.
-        is_open = self._failed and self._done < self._total
-        failed = f"; {self._failed} failed, known failures included" if is_open else ""
+        failed = ""
+        if self._done < self._total:
+            count = f"{self._failed} failed, known failures included"
+            failed = f"; {count if self._failed else 'none failed'}"
         done = f"{self._done} of {plural(self._total, 'case')} done after {seconds}{failed}"
         waiting = self._waiting()
         click.echo(f"{done}; {waiting}" if waiting else done, err=True)

@@ -122,7 +122,7 @@ def failures_of_check(checked: Checked) -> tuple[Failure, ...]:
     for result in checked.results:
         property_ = result.property
         if result.run is not None and result.worlds is not None and result.violation is not None:
-            sentence = result.violation.sentence
+            sentence = result.run.in_real_ids(result.violation.sentence)
             failures.append(
                 failure_of(property_, result.finding, sentence, result.run, result.worlds)
             )

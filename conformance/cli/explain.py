@@ -23,10 +23,12 @@ from fencepost.conformance.cli.options.target_options import suite_option
 from fencepost.conformance.targets.own_revision import promises_for, properties_for
 from fencepost.conformance.targets.target_registry import DEFAULT_REVISION, find_revision
 from fencepost.model.coordinator import CONFIG_DEFAULTS
+from fencepost.model.history.words import first_names
 from fencepost.model.plans.steps import describe
 from fencepost.model.plans.times import times_for, times_in
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.revision_soundness import base_of, has_stale_reason
+from fencepost.model.revisions.revisions import NAMES as SHIPPED
 from fencepost.model.revisions.revisions import is_shipped, shipped_base
 from fencepost.model.suggestions import did_you_mean
 from fencepost.model.table.table import Level, Rule, Table
@@ -35,6 +37,7 @@ from fencepost.properties.claims.property_registry import PROPERTIES
 from fencepost.properties.logic.logic import Engine, Property
 
 _NO_ENDLESS_RUN = "it is about what comes in the end; `check` looks for a run that repeats for ever"
+_MOST_NAMED = 3
 _STALE = "(the reason is that of kafka-4's rule, which does something else)"
 
 
@@ -125,6 +128,12 @@ def explain_command(name: str, revision: str) -> None:
             *(e.id for e in entries),
             *SCENARIOS,
         ]
+        if elsewhere := _revisions_with(name):
+            raise click.UsageError(
+                f"{revision} has no rule {name}; {first_names(elsewhere, _MOST_NAMED)} "
+                f"{'has' if len(elsewhere) == 1 else 'have'} it: "
+                f"`fencepost explain {name} --revision {elsewhere[0]}`"
+            )
         raise click.UsageError(
             f"no rule of {revision}, no property and no case is called {name!r}"
             f"{did_you_mean(name, known)}; "
@@ -134,6 +143,15 @@ def explain_command(name: str, revision: str) -> None:
             "those in your file"
         )
     _explain_case(screen, entry, _levels(chosen))
+
+
+def _revisions_with(name: str) -> list[str]:
+    """Return the shipped revisions that have a rule of this id."""
+    return [
+        revision
+        for revision in SHIPPED
+        if any(rule.id == name for _, rule in find_revision(revision).rules())
+    ]
 
 
 def explain_rule(screen: Console, revision: Revision, name: str) -> bool:

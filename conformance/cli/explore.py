@@ -140,7 +140,8 @@ def explored_in(
         finding = PropertyStatus.BROKEN
         if name.startswith(EXCUSED):
             finding = expected_finding(property_, revision, run)
-        failures.append(failure_of(property_, finding, violation.sentence, run, worlds))
+        sentence = run.in_real_ids(violation.sentence)
+        failures.append(failure_of(property_, finding, sentence, run, worlds))
     return Explored(revision, scope, jobs, worlds, exploration, properties, tuple(failures))
 
 

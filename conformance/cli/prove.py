@@ -76,7 +76,8 @@ def prove_command(revision: str, names: tuple[str, ...], *, strict: bool, as_jso
     """Prove the properties for any number of members.
 
     Z3 proves that every step keeps the properties that are formulas, for any number of members and
-    instances.  It needs the extra `prove`.
+    instances.  It needs the extra `prove`.  All proofs of a revision take less than two minutes,
+    also on a busy machine with two cores.
 
     The output has only properties that are not fully proved; with --property it has each count, and
     each expected violation as a step.  A property that the base violates, and your revision keeps,

@@ -21,6 +21,7 @@ from fencepost.conformance.cli.options.common_options import (
     report_option,
 )
 from fencepost.conformance.cli.options.log_options import (
+    STRATEGY,
     check_master,
     engine_of,
     engine_option,
@@ -55,8 +56,10 @@ _JOBS = 2
 @partitions_option
 @click.option(
     "--strategy",
-    type=click.Choice(["eager", "cooperative", "both"]),
-    help="Assignors of the members: range; cooperative-sticky; or both, which rebalance eagerly.",
+    type=STRATEGY,
+    metavar="[eager|cooperative|both]",
+    help="Assignors of the members: eager (range), cooperative (cooperative-sticky), or both, "
+    "which rebalance eagerly.",
 )
 @click.option(
     "--static/--dynamic", "static", default=None, help="Members with instance ids, or without."
@@ -72,7 +75,7 @@ _JOBS = 2
 @click.option("--session-timeout-ms", type=Whole(), metavar="MS", help="session.timeout.ms.")
 @click.option("--heartbeat-interval-ms", type=Whole(), metavar="MS", help="heartbeat.interval.ms.")
 @click.option(
-    "--at-a-time", type=Whole(), metavar="K", help="Processes that a bounce restarts at a time."
+    "--at-a-time", type=Whole(), metavar="K", help="Processes that a deployment restarts at a time."
 )
 @click.option(
     "--revision",
@@ -115,7 +118,7 @@ _JOBS = 2
     "changes",
     multiple=True,
     metavar="NAME=V",
-    help="Setting of the processes that a bounce starts, such as membership=static (may be "
+    help="Setting of the processes that a deployment starts, such as membership=static (may be "
     "repeated): a migration.",
 )
 @click.option(

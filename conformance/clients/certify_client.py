@@ -33,7 +33,6 @@ from fencepost.model.history.words import plural
 from fencepost.model.plans.steps import Start
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import Level
-from fencepost.properties.judging.known_failures import some_runs_note
 from fencepost.properties.judging.outcome import Outcome
 from fencepost.properties.judging.report import apply
 from fencepost.properties.requirements.driver_messages import Introduction
@@ -76,13 +75,18 @@ class _CaseRuns:
             return True
         return bad == 0 and count[Outcome.PASS] > 0
 
+    def is_intermittent(self) -> bool:
+        """Return True if some runs showed a violation, and others none."""
+        bad = sum(verdict.outcome is Outcome.FAIL for verdict, _ in self.verdicts)
+        return 0 < bad < len(self.verdicts)
+
     def decision(self) -> tuple[Outcome, Verdict, Evidence, tuple[str, ...]]:
         """Return the outcome, the run that shows it, and notes about the others."""
         bad = [(v, evidence) for v, evidence in self.verdicts if v.outcome is Outcome.FAIL]
         runs = len(self.verdicts)
         if len(bad) >= _CONFIRMED:
             others = {v.observed for v, _ in bad} - {bad[0][0].observed}
-            notes = [some_runs_note(len(bad), runs)] if len(bad) < runs else []
+            notes = [f"seen in {len(bad)} of {runs} runs"] if len(bad) < runs else []
             notes += [f"another run showed: {observed}" for observed in sorted(others)]
             return Outcome.FAIL, *bad[0], tuple(notes)
         if bad:
@@ -202,6 +206,7 @@ class ClientCertifier:
             observed=verdict.observed,
             attempts=len(runs.verdicts),
             notes=notes,
+            intermittent=outcome is Outcome.FAIL and runs.is_intermittent(),
             evidence=evidence,
             at_ms=verdict.at_ms,
             keeps_trace=self._keeps_traces,
@@ -237,11 +242,10 @@ async def certificate_of(
     began = time.monotonic()
     among = SCENARIOS if own is None else own
     scenarios = matching_scenarios(patterns, among)
-    left_out = count_cases(among) - count_cases(scenarios)
-    notes = (f"{plural(left_out, 'case')} not selected",) if left_out else ()
+    notes: tuple[str, ...] = ()
     if own is not None:
         others = plural(count_cases(SCENARIOS), "case")
-        notes = (f"scenarios from a file: the catalogue's {others} were not run", *notes)
+        notes = (f"scenarios from a file: the catalogue's {others} were not run",)
     async with open_stage(broker, revision) as stage:
         certifier = ClientCertifier(
             client, stage, jobs=jobs, keeps_traces=keeps_traces, progress=progress
@@ -261,4 +265,5 @@ async def certificate_of(
         versions=all_versions(),
         seconds=time.monotonic() - began,
         notes=notes,
+        not_selected=count_cases(among) - count_cases(scenarios),
     )

@@ -21,7 +21,6 @@ from fencepost.conformance.targets.target_registry import (
     target_of,
 )
 from fencepost.model.bad_input import BadInputError
-from fencepost.model.history.words import plural
 from fencepost.model.revision import Revision
 from fencepost.model.suggestions import did_you_mean
 from fencepost.model.table.table import Level
@@ -111,9 +110,8 @@ async def certificate_of(
     )
     certificate = replace(certificate, versions=all_versions(), suite=suite.figures)
     # A run without all cases certifies nothing, so the certificate says it.
-    if unchosen := len(suite.entries) - len(entries):
-        notes = (*certificate.notes, f"{plural(unchosen, 'case')} not selected")
-        certificate = replace(certificate, notes=notes)
+    not_selected = len(suite.entries) - len(entries)
+    certificate = replace(certificate, not_selected=not_selected)
     known = listed(certificate.provenance.version)
     results = apply(certificate.results, known, revision)
     fitting = fitting_words(results, certificate.settings_source, revision)

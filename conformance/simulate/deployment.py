@@ -91,7 +91,7 @@ class ProcessFailure:
 class Deployment(ABC):
     """A scenario's hosts, on a simulation or on real processes.
 
-    `ended`: the end of each killed process, by consumer; `halted`: rollouts that stopped.
+    `ended`: the end of each killed process, by consumer; `halted`: deployments that stopped.
     """
 
     def __init__(self, scenario: DeploymentScenario, seed: int) -> None:
@@ -529,7 +529,7 @@ def _is_decided(deployment: Deployment, hosts: Iterable[Host]) -> bool:
 
 
 def _why_halted(deployment: Deployment, wave: Iterable[Host], failed: int, step: BounceStep) -> str:
-    where = f"the rollout stopped at {', '.join(host.name for host in wave)}"
+    where = f"the deployment stopped at {', '.join(host.name for host in wave)}"
     for failure in deployment.failures[failed:]:
         return f"{where}: {failure.member} got {failure.code} ({failure.where})"
     return f"{where}: the group was not balanced within {step.limit_s:g} s"

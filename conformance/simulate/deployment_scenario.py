@@ -36,7 +36,7 @@ from fencepost.traces.files.bounded import DocumentError, bounded_text
 Ms = Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
 SessionMs = Annotated[int, msgspec.Meta(ge=6000, le=1_800_000)]
 """Bounds of brokers by default: group.min.session.timeout.ms, group.max.session.timeout.ms."""
-_BY_STRATEGY = {
+BY_STRATEGY = {
     "eager": ("range",),
     "cooperative": ("cooperative-sticky",),
     "both": ("range", "cooperative-sticky"),
@@ -99,7 +99,7 @@ class MemberSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, om
     @property
     def offered(self) -> tuple[str, ...]:
         """The assignors, in the order in which they are offered."""
-        return self.assignors or _BY_STRATEGY[self.strategy or "eager"]
+        return self.assignors or BY_STRATEGY[self.strategy or "eager"]
 
     def instance_of(self, member: str) -> str | None:
         """Return a member's instance id; None: it is dynamic."""
@@ -204,6 +204,17 @@ def _numbers(spread: Spread) -> Iterator[float]:
 def longest_s(duration: Duration) -> float:
     """Return the longest that is likely, in seconds: the upper end, or the 95th percentile."""
     return max(_numbers(duration)) if isinstance(duration, Spread) else duration
+
+
+def scaled(duration: Duration, factor: float) -> Duration:
+    """Multiply a duration, or each number of its distribution."""
+    if not isinstance(duration, Spread):
+        return duration * factor
+    values = {name: getattr(duration, name) for name in ("least", "most", "median", "p95")}
+    return Spread(
+        **{name: None if value is None else value * factor for name, value in values.items()},
+        values=tuple(value * factor for value in duration.values),
+    )
 
 
 def draw_ms(duration: Duration, of: str) -> int:
@@ -360,7 +371,7 @@ _BOUNDS = {">=": r"give \1 or more", "<=": r"give \1 or less", ">": r"give more 
 """msgspec's words for the bounds of a number, and ours."""
 _ENDING = ".toml"
 RESUME_S = 0.15
-"""Seconds from a partition's assignment until its member reads it: the extra time of real bounces
+"""Seconds from a partition's assignment until its member reads it: the extra time in deployments
 (docs/deployments/reality.md)."""
 
 

@@ -113,7 +113,7 @@ class Cost(Document, frozen=True, kw_only=True):
     `unavailable_partition_s`, `twice_partition_s`: summed over partitions.  `far_partition_s`: the
     time that partitions were consumed from racks without a replica; None: without `replicas`.
     `longest_gap_s`: of any partition.  `balanced_after_s`: the time of the last change; None: the
-    group was not balanced at the end.  `lasted_s`: the observed time.  `halted`: rollouts that
+    group was not balanced at the end.  `lasted_s`: the observed time.  `halted`: deployments that
     stopped.  `remedies`: the number of rebalances that each would have avoided, as of `causes`.
     `rules_never_applied`: the rules of a revision in a file that decided nothing in any run.
     `seeds`, `percentiles`: of all runs, where this is the first of several.

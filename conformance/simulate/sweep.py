@@ -119,7 +119,7 @@ def with_values(
 
 
 def with_changes(scenario: DeploymentScenario, texts: Sequence[str]) -> DeploymentScenario:
-    """Return the scenario with bounces to other settings, such as `strategy=cooperative`.
+    """Return the scenario with deployments of other settings, such as `strategy=cooperative`.
 
     Raises ScenarioError.
     """
@@ -131,7 +131,9 @@ def with_changes(scenario: DeploymentScenario, texts: Sequence[str]) -> Deployme
     document["step"] = [*document.get("step", ())]
     bounces = [step for step in document["step"] if step["do"] == "bounce"]
     if texts and not bounces:
-        raise ScenarioError(f"--set: {scenario.name or 'the scenario'} has no bounce")
+        raise ScenarioError(
+            f'--set: {scenario.name or "the scenario"} has no deployment, a step `do = "bounce"`'
+        )
     for step in bounces:
         step["set"] = {**step.get("set", {}), **changes}
     return checked_scenario(document, "--set")

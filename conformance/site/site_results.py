@@ -109,9 +109,8 @@ class Result:
         counts, tone = self.counts(), self.tone()
         verdict = [] if tone == "known-failure" else [self.view.verdict]
         rest = [f"{counts[word]} {word}" for word in ("unsupported", "skipped") if counts[word]]
-        rest += [
-            note for note in self.document.get("left_out", ()) if note.endswith("not selected")
-        ]
+        if not_selected := self.document.get("not_selected", 0):
+            rest.append(f"{plural(not_selected, 'case')} not selected")
         text = "; ".join([*verdict, self.summary(), *rest])
         return text, "partly" if tone == "holds" and rest else tone
 

@@ -105,7 +105,7 @@ class Stepper:
         self.judged = judged
         self.worlds = judged.worlds
         (world,) = self.worlds.initial()
-        self._way = [_Place(world, Unfolding(self.worlds, list(world.clients)))]
+        self._way = [_Place(world, Unfolding.begin(self.worlds, world))]
         self._choices: tuple[Choice, ...] | None = None
 
     @property

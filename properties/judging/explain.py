@@ -85,17 +85,21 @@ def other_violations(verdict: Verdict, history: History, lines: Sequence[Line]) 
 
 
 def _described(beside: Beside, history: History, lines: Sequence[Line]) -> str:
-    exchange, names = history.exchange(beside.request_id), history.names
-    field = wrong_field(beside.difference, names)
-    if field is None:
-        differs = deviation(beside.difference, names)
-    else:
-        differs = f"{field.field} {field.got} instead of {field.want}"
+    exchange = history.exchange(beside.request_id)
+    differs = _deviation_words(beside.difference, history.names)
     rule = f"rule {beside.rule}, " if beside.rule else ""
     api = "" if exchange is None else f"'s {exchange.api} v{exchange.version}"
     who = history.senders.get(beside.request_id, "somebody")
     place = place_of(lines, beside.request_id)
     return f"{who}{api}{place}: {differs} ({rule}{beside.level.value})"
+
+
+def _deviation_words(difference: str, names: Mapping[str, str]) -> str:
+    """Describe the wrong field of an answer, or what else deviates."""
+    field = wrong_field(difference, names)
+    if field is None:
+        return deviation(difference, names)
+    return f"{field.field} {field.got} instead of {field.want}"
 
 
 def _answered_in(lines: Sequence[Line], request_id: str) -> int:
@@ -200,6 +204,8 @@ def _sentence(
     return f"{subject} should have {should}{why}. Instead: {came}.{twice}{beside}{source}"
 
 
+_FORMAT = "the format of its version"
+
 _LISTING_MEMBERS = {"JoinGroup", "DescribeGroups"}
 """The APIs whose answers list the members of a group; the rows of others are what was sent."""
 
@@ -284,16 +290,13 @@ def _reason_of_field(violation: Violation) -> str:
 
 def _should(violation: Violation, exchange: HistoryExchange, names: Mapping[str, str]) -> str:
     sent_ms = exchange.at_ms
-    if violation.wrong is Wrong.DEVIATION:
-        differs = _wrong_field(violation, names)
-        if differs is None:
-            return "been answered in the format of its version"
+    if (differs := _wrong_field(violation, names)) is not None:
         return f"been answered with {differs.field} {differs.want}"
-    chosen = nearest(_right(violation))
+    chosen = None if violation.wrong is Wrong.DEVIATION else nearest(_right(violation))
     if chosen is None and violation.wrong in {Wrong.EARLY, Wrong.CLOSED}:
         return f"waited for its answer{_until(violation.wait, sent_ms)}"
     if chosen is None:
-        return "been answered in the format of its version"
+        return f"been answered in {_FORMAT}"
     several = "; or ".join(_right_answers(violation, exchange.api, names)[:3])
     return f"been answered {several}{_by(violation, chosen, sent_ms)}"
 
@@ -311,19 +314,13 @@ def expected_answers(verdict: Verdict | None, recording: Recording | None) -> li
     exchange, names = history.exchange(violation.request_id), history.names
     if exchange is None:
         return []
-    match violation.wrong:
-        case Wrong.DEVIATION:
-            differs = _wrong_field(violation, names)
-            right = (
-                "the format of its version"
-                if differs is None
-                else f"{differs.field} {differs.want}"
-            )
-            return [right]
-        case Wrong.EARLY | Wrong.CLOSED if not _right(violation):
-            return ["no answer yet"]
-        case _:
-            return _right_answers(violation, exchange.api, names) or ["the format of its version"]
+    if (differs := _wrong_field(violation, names)) is not None:
+        return [f"{differs.field} {differs.want}"]
+    if violation.wrong in {Wrong.EARLY, Wrong.CLOSED} and not _right(violation):
+        return ["no answer yet"]
+    if violation.wrong is Wrong.DEVIATION:
+        return [_FORMAT]
+    return _right_answers(violation, exchange.api, names) or [_FORMAT]
 
 
 def _wrong_field(violation: Violation, names: Mapping[str, str]) -> WrongField | None:
@@ -391,10 +388,7 @@ def _came(
             return f"a malformed answer: {with_names(shape, names)}"
         case Wrong.DEVIATION:
             got = answer_words(exchange.api, exchange.answer_body, names)
-            words = deviation(violation.detail, names)
-            if (field := _wrong_field(violation, names)) is not None:
-                words = f"{field.field} {field.got} instead of {field.want}"
-            return f"{got} ({words})"
+            return f"{got} ({_deviation_words(violation.detail, names)})"
 
 
 def _afterwards(exchange: HistoryExchange, names: Mapping[str, str]) -> str:

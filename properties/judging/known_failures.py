@@ -37,7 +37,7 @@ ANY_NUMBER = " #*"
 UNEXPLAINED = "not explained yet"
 """The reason in a list that was just written, until somebody explains it."""
 
-_KNOWN, _STALE, _SOME_RUNS = "known failure: ", "stale: ", "seen in "
+_KNOWN, _STALE = "known failure: ", "stale: "
 _NUMBER = r"(?: #\d+)?"
 _NOTE = re.compile(r"(?P<why>.*?)(?: \((?P<link>https://[^\s()]+)\))?")
 _COMPARISON = r"(==|!=|>=|<=|>|<)\s*[0-9]+(\.[0-9]+)*"
@@ -184,11 +184,6 @@ def note_of(reason: str) -> str:
     return f"{_KNOWN}{reason}"
 
 
-def some_runs_note(failed: int, runs: int) -> str:
-    """Write the note of a failure that some of the runs did not show."""
-    return f"{_SOME_RUNS}{failed} of {runs} runs"
-
-
 def stale_note(failure: str) -> str:
     """Write the note of a case that fails in another way than is listed."""
     return f"{_STALE}{failure}"
@@ -198,15 +193,13 @@ class KnownNotes(NamedTuple):
     """The notes of a case in a certificate, as far as they are about known failures.
 
     `reason`: of a known failure, with its link; `why`, `link`: its parts; `stale`: the listed
-    failure instead of the observed one.  Each is "" for none.  `comes_and_goes`: some of the runs
-    did not show the failure.
+    failure instead of the observed one.  Each is "" for none.
     """
 
     reason: str = ""
     why: str = ""
     link: str = ""
     stale: str = ""
-    comes_and_goes: bool = False
 
 
 def read_notes(notes: Iterable[str]) -> KnownNotes:
@@ -216,7 +209,7 @@ def read_notes(notes: Iterable[str]) -> KnownNotes:
     stale = next((n.removeprefix(_STALE) for n in notes if n.startswith(_STALE)), "")
     parts = _NOTE.fullmatch(reason)
     why, link = (reason, "") if parts is None else (parts["why"], parts["link"] or "")
-    return KnownNotes(reason, why, link, stale, any(n.startswith(_SOME_RUNS) for n in notes))
+    return KnownNotes(reason, why, link, stale)
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,8 +285,12 @@ def matches(versions: str, version: str) -> bool:
 
 
 def listed_as(entries: Sequence[KnownFailure]) -> str:
-    """Return the signatures of entries in words."""
-    return " or ".join(f'"{entry.observed}"' for entry in entries)
+    """Return the signatures of entries in words, with the meaning of `#*`."""
+    signatures = [entry.observed for entry in entries]
+    words = " or ".join(f'"{signature}"' for signature in signatures)
+    if any(ANY_NUMBER in signature for signature in signatures):
+        return f"{words}; #* stands for the number of any such request"
+    return words
 
 
 def _holds(comparison: str, version: tuple[int, ...]) -> bool:

@@ -1,6 +1,7 @@
 """Report all results of one target or client: counts, the verdict, its sentence, the exit code.
 
-A target is certified if all tested cases hold and no case was left out.
+A target is certified if all cases of its suite ran, each one that counts passed, and no list of
+known failures was needed.
 """
 
 from __future__ import annotations
@@ -56,7 +57,8 @@ class Report(Generic[ResultT]):
     """All results of one subject under one revision.
 
     `provenance`: the subject.  `revision`: the one that judges, or that a client's broker serves.
-    `level`: the least binding level that decides.  `notes`: what was left out.
+    `level`: the least binding level that decides.  `notes`: what was left out.  `not_selected`:
+    how many cases of the suite were not selected.
     """
 
     tells_undecided: ClassVar[bool] = True
@@ -69,6 +71,7 @@ class Report(Generic[ResultT]):
     versions: Mapping[str, str]
     seconds: float = 0.0
     notes: tuple[str, ...] = ()
+    not_selected: int = 0
 
     @property
     def subject(self) -> str:
@@ -118,11 +121,13 @@ class Report(Generic[ResultT]):
         """Return what the report says nothing about: cases that were not run, and its notes."""
         counts = Counter(result.outcome for result in self.results)
         counted = (f"{counts[outcome]} {outcome.value}" for outcome in UNTESTED if counts[outcome])
-        return (*counted, *self.notes)
+        unselected = [f"{plural(self.not_selected, 'case')} not selected"] * bool(self.not_selected)
+        return (*counted, *unselected, *self.notes)
 
     def certified(self) -> bool:
-        """Tell if it holds and nothing was left out."""
-        return self.overall() is Overall.HOLDS and not self.left_out()
+        """Tell if it holds, no case was left out, and no failure is listed as known."""
+        known = self.of(Outcome.KNOWN_FAILURE)
+        return self.overall() is Overall.HOLDS and not self.left_out() and not known
 
     def excused(self) -> bool:
         """Tell if it holds only because failures at MUST are listed as known."""
@@ -138,11 +143,18 @@ class Report(Generic[ResultT]):
         subjects = (self.subject, self._short_subject)
         words = self._verdict_words(Counter(r.outcome for r in self.results if self.deciding(r)))
         if self.overall() is Overall.HOLDS:
-            if not self.excused() and (known := len(self.of(Outcome.KNOWN_FAILURE))):
-                words += f", with {plural(known, 'known failure')}"
-            whole = f"{words}; certified" if self.certified() else f"{words}; not certified"
-            return verdict_line(subjects, (whole, words))
+            return verdict_line(subjects, (f"{words}{self._extent()}", words))
         return verdict_line(subjects, (words,))
+
+    def _extent(self) -> str:
+        """Return the last words of a verdict that holds: whether it is about all cases."""
+        if self.excused():
+            return ""  # it begins with the number of cases
+        if self.not_selected:
+            return "; selected cases only"
+        if self.of(Outcome.KNOWN_FAILURE):
+            return ""
+        return "; certified" if self.certified() else "; not certified"
 
     @property
     def _short_subject(self) -> str:
@@ -174,13 +186,12 @@ class Report(Generic[ResultT]):
             return f"unknown: no case {'could be tested' if self.results else 'was run'}"
         if overall is Overall.UNKNOWN:
             return f"unknown: {plural(deciding[Outcome.UNKNOWN], 'case')} could not be decided"
+        known = len(self.of(Outcome.KNOWN_FAILURE))
+        holds = f"holds apart from {plural(known, 'known failure')}" if known else "holds"
         if not self.excused():
-            return "holds"
-        passed, known = len(self.of(Outcome.PASS)), len(self.of(Outcome.KNOWN_FAILURE))
-        return (
-            f"passes {passed} of {len(self.results)}, "
-            f"holds apart from {plural(known, 'known failure')}"
-        )
+            return holds
+        cases = f"{len(self.results)}{' selected' if self.not_selected else ''}"
+        return f"passes {len(self.of(Outcome.PASS))} of {cases}, {holds}"
 
     def _below(self, others: Sequence[CheckResult]) -> str:
         count = Counter(r.outcome for r in others)
@@ -235,7 +246,8 @@ class Certificate(Report[CaseResult]):
 
     def is_whole(self) -> bool:
         """Tell if the whole catalogue was run: no case was skipped or left out."""
-        return not (self.suite or self.notes or self.of(Outcome.SKIPPED))
+        left_out = self.notes or self.not_selected or self.of(Outcome.SKIPPED)
+        return not (self.suite or left_out)
 
     def broken_versions(self) -> dict[str, tuple[int, ...]]:
         """Return API → the versions that the target advertises and can't speak."""

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from fencepost.model.coordinator import Answer, Send
 from fencepost.model.history.events import Answered, Disconnected, Handled, Passed, Restarted, Sent
 from fencepost.model.history.events import Event as Entry
+from fencepost.model.history.words import with_names
 from fencepost.model.work import Emission
 from fencepost.properties.worlds.protocol_worlds import (
     CUT_OFFS,
@@ -44,29 +45,38 @@ class Turn:
 class Run:
     """A concrete run.
 
-    `names`: member id → the first client that read it (`c1`); `senders`: request id → its client.
+    `names`: member id → the first client that read it (`c1`); `senders`: request id → its client;
+    `ids`: names before and after the last step → real ids.
     """
 
     turns: tuple[Turn, ...]
     names: Mapping[str, str]
     senders: Mapping[str, str]
+    ids: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     @property
     def events(self) -> tuple[Entry, ...]:
         """The whole history."""
         return tuple(event for turn in self.turns for event in turn.events)
 
+    def in_real_ids(self, sentence: str) -> str:
+        """Return a sentence about the last step, or the world after it, with the ids of the run."""
+        return with_names(sentence, self.ids)
+
 
 def unfold(worlds: Worlds, path: Sequence[tuple[Act | None, World]]) -> Run:
     """Return the run that a path from an initial world stands for."""
     world = path[0][1]
-    unfolding = Unfolding(worlds, list(world.clients))
+    unfolding = Unfolding.begin(worlds, world)
     turns = []
+    ids = unfolding.ids
     for act, after in path[1:]:
         assert act is not None
+        before = unfolding.ids
         turns.append(unfolding.turn(world, act, after))
+        ids = {**unfolding.ids, **before}
         world = after
-    return Run(tuple(turns), unfolding.names, unfolding.senders)
+    return Run(tuple(turns), unfolding.names, unfolding.senders, ids)
 
 
 @dataclass(slots=True)
@@ -97,9 +107,17 @@ class Unfolding:
         self.protocol = self.worlds.protocol
         self.numbers = self.protocol.numbers(None, None)
         self.incarnations = [1] * count
-        for client in self.clients:
+
+    @classmethod
+    def begin(cls, worlds: Worlds, world: World) -> Self:
+        """Begin in an initial world: ids that clients already know get the form of new ones."""
+        begun = cls(worlds, list(world.clients))
+        for index, client in enumerate(world.clients):
             if client.member_id:
-                self.ids[client.member_id] = client.member_id
+                real = client.member_id.replace(".", "-")
+                begun.ids[client.member_id] = real
+                begun.clients[index] = client._replace(member_id=real)
+        return begun
 
     def fork(self) -> Self:
         """Return a copy, which goes on by itself."""

@@ -31,8 +31,11 @@ def test_the_page_tells_what_was_measured() -> None:
     page = " ".join((DEPLOYMENTS / "simulate.md").read_text("utf-8").split())
     static, dynamic = kept[STATIC], kept[DYNAMIC]
     for row, told in (
-        (static, "a bounce of {members:,} static members with {partitions:,} partitions, 50 at a"),
-        (dynamic, "one of {members} dynamic members with {partitions:,} partitions, one by one"),
+        (
+            static,
+            "a deployment to {members:,} static members with {partitions:,} partitions, 50 at a",
+        ),
+        (dynamic, "one to {members} dynamic members with {partitions:,} partitions, one by one"),
     ):
         assert told.format(**row) in page
         assert row["cpu_s"] < 60

@@ -97,6 +97,7 @@ PATTERNS = {
     r"whoever": "any client, any member, everybody that",
     r"nothing is (?:known|told|said) of": "… is not checked, … is unknown",
     r"is known of": "as expected, as known",
+    r"rollouts?|bounces|(?<!rolling )(?<!\")bounce(?!\")": "deployment",
     r"c[ao]me(?:s)? out (?:differently|alike|as)": "has another outcome, has the same outcome",
     r"what (?:a|an|the|each|it|they) [^.,;:?()]{1,40}c[ao]mes? to": "the result",
     r"(?:the same|likewise), (?:but )?(?:in|with|for|of|without)": "like …, but",

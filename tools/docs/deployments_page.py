@@ -74,9 +74,9 @@ Each cell has *simulated / real*, over all **runs**. **Moved**: the next consume
 was another member. **Stopped**: partitions without a consumer for some time; **at once**: the most
 at one time. **Gap**: the longest time without a consumer, in seconds. **Not consumed**: seconds,
 summed over partitions. This column is not judged: each real rebalance takes longer than its
-messages, and each partition adds that, in an eager bounce several times as much. After an outage
-of the broker librdkafka loses more: it gives up its partitions when its session ends, while the
-Java client keeps them until it reaches a broker again.
+messages, and each partition adds that, in an eager deployment several times as much. After an
+outage of the broker librdkafka loses more: it gives up its partitions when its session ends, while
+the Java client keeps them until it reaches a broker again.
 """
 _DEPLOYMENTS = """
 ## The deployments
@@ -183,9 +183,9 @@ def _agreement_lines(agreement: Agreement | None) -> Iterator[str]:
     yield (
         f"{len(drawn) - len(outside)} of {len(drawn)} events of random groups, "
         f"{drawn[0].runs} runs each, agree within a tenth plus half a heartbeat interval of one "
-        f"member's partitions. {len(over)} of the events were rollouts of several processes at a "
-        f"time with slow polls, which are mostly overestimated: {sum(e.is_near for e in over)} of "
-        f"these agree. {len(others)} others don't:"
+        f"member's partitions. {len(over)} of the events were deployments to several processes at "
+        "a time with slow polls, which are mostly overestimated: "
+        f"{sum(e.is_near for e in over)} of these agree. {len(others)} others don't:"
     )
     yield ""
     for each in others:
@@ -210,7 +210,7 @@ def _resumes(results: Sequence[CaseResult]) -> Iterator[str]:
         "`--resume-s` in `simulate` and [`advise`](advise.md): the time until a member reads what "
         "a rebalance assigns to it. The simulations on this page used `--resume-s 0`. The time "
         "ends with the callback of the library, before the first fetch. It was measured on a busy "
-        "machine, in rollouts: a single rebalance of a quiet group took less."
+        "machine, in deployments: a single rebalance of a quiet group took less."
     )
 
 

@@ -57,18 +57,14 @@ _TARGETS = (
 )
 _CERTIFICATES = " ".join(f"docs/certificates/{name}.json" for name in _TARGETS)
 _FORMS = "--members 4 --partitions 8 --compare eager,static+cooperative"
+_TRACE = (
+    "certify model:comment-table-1 --case */zombie-joins --report certificate",
+    "view certificate/traces/JOIN-INSTANCE-FENCED__zombie-joins.json -o trace.html",
+)
 PICTURES = (
-    Picture(
-        "trace",
-        (
-            "certify model:comment-table-1 --case */zombie-joins --report certificate",
-            "view certificate/traces/JOIN-INSTANCE-FENCED__zombie-joins.json -o trace.html",
-        ),
-        "trace.html",
-        ".lanes",
-        width=1040,
-        height=1000,
-    ),
+    Picture("trace", _TRACE, "trace.html", ".lanes", width=1040, height=1000),
+    # The verdict alone, for narrow screens: the text of the wide picture is too small there.
+    Picture("trace-narrow", _TRACE, "trace.html", "header.verdict", width=400),
     Picture(
         "certificate",
         ("view docs/certificates/kfake.json -o certificate.html",),

@@ -128,7 +128,8 @@ _VIEWS = f"""\
 
 A property of kind `PropertyKind.STEP` takes a `StepView`, one of kind `PropertyKind.STATE` a
 `WorldView`. Neither can be changed. The request of a step has the id `{NOW}`, and a member id that
-the step makes is called `{FRESH}`. In worlds, a member id has the name of its owner: `A.1`.
+the step makes is called `{FRESH}`. In worlds, a member id has the name of its owner: `A.1`. What
+fencepost prints has the ids of the run: `A-1`.
 """
 
 _FORMULAS = """\

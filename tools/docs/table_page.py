@@ -51,18 +51,19 @@ Terms in the cells:
 
 - *offer*: a join must offer the protocol type of the group, and a protocol that all members
   support. If a member joins again, its earlier offer counts, too.
-- *parked*: without an answer yet. *Everybody* is parked only if no id is pending. If the member is
-  removed, its parked request gets UNKNOWN_MEMBER_ID, a join with memberId "". If a new process
-  takes over its instance, the request gets FENCED_INSTANCE_ID with the old id.
+- *parked*: without an answer yet. *Everybody is parked* if each member has a parked join and no id
+  is pending. If a member is removed, its parked request is answered UNKNOWN_MEMBER_ID (JoinGroup:
+  with memberId ""). If a new process takes over its instance, the answer is FENCED_INSTANCE_ID with
+  the old id.
 - *elect*: the leader stays the leader if its join is parked; otherwise any member with a parked
   join becomes the leader. *vote*: each member votes for its first protocol that all members
   support, and the protocol with most votes wins.
 - *R* of a group is the largest rebalance timeout of its members at the start of the wait. A join of
   version 0 has no rebalance timeout; its session timeout is used.
-- *room is full*: the group has `group.max.size` members. While a rebalance is prepared, only
-  members with a parked join count. A member that counts has room. A restarted process gets the
-  place of the member that it replaces: outside of a rebalance always, while one is prepared only if
-  the join of that member is parked or a place is free. An Empty group has room.
+- *room is full*: the group has `group.max.size` members, and the caller is not one of them. In
+  PreparingRebalance only members with a parked join count. A restarted process takes the place of
+  the member that it replaces; in PreparingRebalance only if that member counts. An Empty group has
+  room.
 - *generation + 1*: the group starts the next generation with all its members. The session timers of
   **all** members restart, also of an absent static member, whose join is not parked.
 - *leader*, in the answer to a leader that restarts in a Stable group: below version 9 its old id,

@@ -14,7 +14,6 @@ from fencepost.properties.judging.known_failures import (
     KnownFailure,
     matches,
     range_of,
-    read_notes,
 )
 from fencepost.properties.judging.outcome import NOT_LISTED, Outcome
 from fencepost.traces.files.bounded import DocumentError, read_json
@@ -157,7 +156,7 @@ def drafted_list(
                     observed=case["observed"],
                     why=before.why if before else f"{UNEXPLAINED}: {_reason_of(case)}",
                     link=before.link if before else "",
-                    intermittent=read_notes(case["notes"]).comes_and_goes,
+                    intermittent=case.get("intermittent", False),
                 )
             )
     return KnownFailureList(entries=(*others, *kept, *new)).plain()

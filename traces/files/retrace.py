@@ -100,7 +100,7 @@ def _scope(trace: TraceFile, revision: Revision) -> Scope:
             instances[number - 1].add(named)
         if request.api == "JoinGroup" and request.version < newest:
             old = max(old, number)
-        other, _, count = str(body.get("memberId", "")).partition(".")
+        other, _, count = str(body.get("memberId", "")).partition("-")
         zombies = max(zombies, int(count) if other == "other" and count.isdigit() else 0)
         if body.get("protocols") in _OFFERED:
             offers = max(offers, 1 + _OFFERED.index(body["protocols"]))

@@ -20,10 +20,11 @@ class ClientLibrary:
     """A client library.
 
     `client_ids`: a pattern of those that it has where none is set.  `has_static`: it has static
-    members.  `strategy`, `session_ms`: where nothing is set.  `session`, `heartbeat`, `instance`:
-    names of its settings; `assignors`: the line that sets them, by strategy; `own_assignor`: the
-    name of one that no other library has; `keeps`: why its strategy can't be changed, "" if it can;
-    `beats`: the sentence about what keeps it from sending heartbeats, "" if nothing special does.
+    members.  `strategy`, `session_ms`: where nothing is set.  `session`, `heartbeat`, `rebalance`,
+    `instance`: names of its settings; `assignors`: the line that sets them, by strategy;
+    `own_assignor`: the name of one that no other library has; `keeps`: why its strategy can't be
+    changed, "" if it can; `beats`: the sentence about what keeps it from sending heartbeats, "" if
+    nothing special does.
     """
 
     name: str
@@ -33,6 +34,7 @@ class ClientLibrary:
     session_ms: int
     session: str = "session.timeout.ms={}"
     heartbeat: str = "heartbeat.interval.ms={}"
+    rebalance: str = "max.poll.interval.ms"
     instance: str = "group.instance.id"
     assignors: Mapping[str, str] = field(default_factory=dict)
     own_assignor: str = ""
@@ -45,7 +47,17 @@ class ClientLibrary:
     @property
     def session_name(self) -> str:
         """The name of its setting for the session timeout."""
-        return re.split(r"[ =:(]", self.session)[0]
+        return _name_in(self.session)
+
+    @property
+    def heartbeat_name(self) -> str:
+        """The name of its setting for the heartbeat interval."""
+        return _name_in(self.heartbeat)
+
+
+def _name_in(setting: str) -> str:
+    """Return the name in the line that sets something."""
+    return re.split(r"[ =:(]", setting)[0]
 
 
 _PACKAGE = "org.apache.kafka.clients.consumer."
@@ -92,6 +104,7 @@ KAFKAJS = ClientLibrary(
     session_ms=30_000,
     session="sessionTimeout: {}",
     heartbeat="heartbeatInterval: {}",
+    rebalance="rebalanceTimeout",
     own_assignor="RoundRobinAssigner",
     beats=(
         "KafkaJS sends heartbeats between messages only (heartbeatInterval is the least time "
@@ -107,6 +120,7 @@ KAFKA_GO = ClientLibrary(
     session_ms=30_000,
     session="ReaderConfig.SessionTimeout = {} * time.Millisecond",
     heartbeat="ReaderConfig.HeartbeatInterval = {} * time.Millisecond",
+    rebalance="ReaderConfig.RebalanceTimeout",
 )
 SARAMA = ClientLibrary(
     "sarama",
@@ -116,6 +130,7 @@ SARAMA = ClientLibrary(
     session_ms=10_000,
     session="Consumer.Group.Session.Timeout = {} * time.Millisecond",
     heartbeat="Consumer.Group.Heartbeat.Interval = {} * time.Millisecond",
+    rebalance="Consumer.Group.Rebalance.Timeout",
     instance="Consumer.Group.InstanceId",
 )
 FRANZ_GO = ClientLibrary(
@@ -127,6 +142,7 @@ FRANZ_GO = ClientLibrary(
     session_ms=45_000,
     session="kgo.SessionTimeout({} * time.Millisecond)",
     heartbeat="kgo.HeartbeatInterval({} * time.Millisecond)",
+    rebalance="kgo.RebalanceTimeout",
     instance="kgo.InstanceID",
     assignors={
         "eager": "kgo.Balancers(kgo.RangeBalancer())",
@@ -142,6 +158,7 @@ KAFKA_PYTHON = ClientLibrary(
     session_ms=45_000,
     session="session_timeout_ms={}",
     heartbeat="heartbeat_interval_ms={}",
+    rebalance="max_poll_interval_ms",
     instance="group_instance_id",
 )
 AIOKAFKA = ClientLibrary(
@@ -152,6 +169,7 @@ AIOKAFKA = ClientLibrary(
     session_ms=10_000,
     session="session_timeout_ms={}",
     heartbeat="heartbeat_interval_ms={}",
+    rebalance="max_poll_interval_ms",
     instance="group_instance_id",
 )
 

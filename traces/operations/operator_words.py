@@ -400,9 +400,9 @@ def _away(report: OperatorReport, library: ClientLibrary) -> str:
     if not late:
         return ""
     return (
-        f" It would also need a {library.session_name} longer than the silence (today's session) "
-        f"and the absence of up to {short(max(late))} together. This log doesn't show whether the "
-        "process was alive. If it was, such a session alone is enough; check why the process "
+        f" It would also need a {library.session_name} longer than today's plus "
+        f"{short(max(late))}, the longest absence. This log doesn't show whether the process was "
+        f"alive. If it was, a longer {library.session_name} alone is enough; check why the process "
         "was silent."
     )
 
@@ -439,8 +439,8 @@ def _guess(rows: Sequence[Restart]) -> str:
         return ""
     which = f"the client id {min(names)}" if len(names) == 1 else "one client id"
     return (
-        f" (probably: several processes may have {which}, and each that went is paired with the "
-        "next that came)"
+        f" (probably: several processes may have {which}, and each that left is paired with the "
+        "next that joined)"
     )
 
 
@@ -462,7 +462,7 @@ def other_lines(report: OperatorReport) -> Iterator[str]:
     for row in removed[:MOST]:
         whose = "" if row.process is None else f" (of {row.process})"
         group = quoted(row.group)
-        yield f"{row.by} removed {row.instance_id}{whose} from {group} at {at(row.at_ms)}."
+        yield f"At {at(row.at_ms)} {row.by} removed {row.instance_id}{whose} from {group}."
     if (more := len(removed) - MOST) > 0:
         yield f"And {more:,} more static members were removed by others; the JSON has them."
     yield from failovers(report)

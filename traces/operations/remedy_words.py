@@ -112,15 +112,15 @@ def _of_expired(report: OperatorReport) -> Iterator[str]:
     late = [row.expired_ms or 0 for row in rows if row.is_late]
     if late:
         count = report.late.total()
-        groups = {row.group for row in rows if row.is_late}
+        name = _session_name(report, {row.group for row in rows if row.is_late})
         is_dynamic = report.late[Remedy.STATIC] > 0
         alone = "; static membership alone is not enough" if is_dynamic else ""
         yield (
             f"In {count:,} of these a member expired and came back up to {short(max(late))} later. "
-            f"To avoid this, the {_session_name(report, groups)} must be longer than the silence "
-            f"(today's session) and this absence together{alone}.{_bound(report, rows)} This log "
-            "doesn't show whether the process was alive. If it was, such a session alone is "
-            f"enough; check why the process was silent.{_CLOSE if is_dynamic else ''}"
+            f"To avoid this, the {name} must be longer than today's plus this absence{alone}."
+            f"{_bound(report, rows)} This log doesn't show whether the process was alive. If it "
+            f"was, a longer {name} alone is enough; check why the process was silent."
+            f"{_CLOSE if is_dynamic else ''}"
         )
     waits = [row for row in rows if row.expired_ms == 0 and row.duration_ms is not None]
     if waits:

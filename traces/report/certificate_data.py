@@ -301,7 +301,7 @@ _PLACE = re.compile(r", generation .*?(?=, too late$|$)")
 _MANY = 10
 """The number of cases for which one cause is worth fixing before all others."""
 
-_FIELD = re.compile(r"\((?P<field>[\w.]+) [^()]* instead of ")
+_FIELD = re.compile(r"\((?P<field>[\w.]+) (?P<got>[^()]*) instead of (?P<want>[^()]*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,8 +317,15 @@ class Cause:
 
     @property
     def cases(self) -> tuple[CaseRow, ...]:
-        """Return all cases: the gravest first, and of these those that show the cause best."""
-        return tuple(sorted(self.own + self.others, key=_gravity))
+        """Return all cases: the gravest first, and of these those that show the cause best.
+
+        A case that is named after the broken rule shows it better than one that is also about it.
+        """
+
+        def place(case: CaseRow) -> tuple[int, bool]:
+            return _gravity(case), case.id.partition("/")[0] != self.rule
+
+        return tuple(sorted(self.own + self.others, key=place))
 
     @property
     def level(self) -> str:
@@ -352,7 +359,7 @@ def masking(causes: Sequence[Cause]) -> str:
     failed = sum(len(cause.cases) for cause in causes)
     if most is None or len(most.others) < max(_MANY, failed / 4):
         return ""
-    hidden = f"{len(most.others)} cases about other rules fail by it"
+    hidden = f"{len(most.others)} cases about other rules show the same violation"
     return f"Fix {most.rule or 'what breaks'} first: {hidden}"
 
 
@@ -362,13 +369,27 @@ def is_own(case: CaseRow) -> bool:
 
 
 def cause_key(case: CaseRow) -> Key:
-    """Return the cause's key: the broken rule, and the observation without names and places."""
+    """Return the cause's key: the broken rule, and the observation without names and places.
+
+    Of a list in a wrong field also the kind of the difference: a member too many, and one that is
+    missing, have different causes.
+    """
     observed = _PLACE.sub("", without_names(case.observed))
     if (differs := _FIELD.search(case.message)) is not None:
-        observed = f"{observed}, {differs['field']}"
+        observed = f"{observed}, {differs['field']}{_list_difference(**differs.groupdict())}"
     if case.broken is None and not observed:
         observed = "" if "passes: take it off" in case.message else case.message
     return case.broken or "", observed
+
+
+def _list_difference(field: str, got: str, want: str) -> str:  # noqa: ARG001  (of the match)
+    """Return how a list differs from the right one, by its length; "" for what is no list."""
+    if not (got.startswith("[") and want.startswith("[")):
+        return ""
+    if got == "[]" or want == "[]":
+        return " empty" if got == "[]" else " not empty"
+    more = got.count(",") - want.count(",")
+    return " too many" if more > 0 else " too few" if more < 0 else " others"
 
 
 def cause_words(case: CaseRow) -> str:

@@ -30,10 +30,15 @@ if TYPE_CHECKING:
 FORMAT: Final = "fencepost-certificate"
 CLIENT_FORMAT: Final = "fencepost-client-certificate"
 
-_Certified = Annotated[bool, Meta(description="The target holds, and every case of the suite ran")]
-_LeftOut = Annotated[
-    tuple[str, ...], Meta(description="The reasons why it is not certified, with their numbers")
+_Certified = Annotated[
+    bool, Meta(description="The target holds, all cases of the suite ran, and no failure is known")
 ]
+_LeftOut = Annotated[
+    tuple[str, ...],
+    Meta(description="What did not run: the number of cases and the reason"),
+]
+_NotSelected = Annotated[int, Meta(ge=1, description="The number of cases that --case left out")]
+_Intermittent = Annotated[bool, Meta(description="True if some runs did not show the failure")]
 _Summary = Annotated[str, Meta(description="The verdict in one line")]
 _Details = Annotated[
     tuple[str, ...], Meta(description="Lines below the verdict: other counts, and remarks")
@@ -213,6 +218,7 @@ class CertificateDocument(Document, frozen=True, kw_only=True):
     versions: _Versions
     cases: tuple[CertificateCase, ...]
     details: _Details | UnsetType = UNSET
+    not_selected: _NotSelected | UnsetType = UNSET
     suite: CertificateSuite | UnsetType = UNSET
     seconds: _RealSeconds | UnsetType = UNSET
     remarks: (
@@ -237,6 +243,7 @@ class CertificateDocument(Document, frozen=True, kw_only=True):
             verdict=report.overall(),
             certified=report.certified(),
             left_out=report.left_out(),
+            not_selected=report.not_selected or UNSET,
             summary=report.summary(),
             details=report.details(),
             exit_code=report.exit_code(),
@@ -292,6 +299,7 @@ class ClientCertificateCase(Document, frozen=True, kw_only=True):
     trace: _Trace
     attempts: Annotated[int, Meta(ge=0, description="How many runs were judged")]
     notes: tuple[str, ...]
+    intermittent: _Intermittent | UnsetType = UNSET
     stderr: (
         Annotated[
             dict[str, tuple[str, ...]],
@@ -318,6 +326,7 @@ class ClientCertificateCase(Document, frozen=True, kw_only=True):
             trace=trace_name(result.case.id) if result.has_trace else None,
             attempts=result.attempts,
             notes=result.all_notes,
+            intermittent=result.intermittent or UNSET,
             stderr=dict(result.stderr) or UNSET,
         )
 
@@ -348,6 +357,7 @@ class ClientCertificateDocument(Document, frozen=True, kw_only=True):
     cases: tuple[ClientCertificateCase, ...]
     seconds: Seconds
     details: _Details | UnsetType = UNSET
+    not_selected: _NotSelected | UnsetType = UNSET
 
     @classmethod
     def of(cls, report: ClientCertificate) -> ClientCertificateDocument:
@@ -365,6 +375,7 @@ class ClientCertificateDocument(Document, frozen=True, kw_only=True):
             verdict=report.overall(),
             certified=report.certified(),
             left_out=report.left_out(),
+            not_selected=report.not_selected or UNSET,
             summary=report.summary(),
             details=report.details(),
             exit_code=report.exit_code(),

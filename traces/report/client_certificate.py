@@ -111,13 +111,15 @@ class ClientResult(CheckResult):
     """The result of one requirement in one scenario.
 
     `evidence`: of the run that shows it, None where nothing was run; `at_ms`: where on its
-    timeline.  `keeps_trace`: a report has a trace of it, whatever its outcome.
+    timeline.  `keeps_trace`: a report has a trace of it, whatever its outcome.  `intermittent`: a
+    failure that some of the runs did not show.
     """
 
     case: ClientCase
     evidence: Evidence | None = None
     at_ms: float | None = None
     keeps_trace: bool = False
+    intermittent: bool = False
 
     @property
     def obligation(self) -> str:

@@ -188,15 +188,14 @@ def _failures(certificate: Certificate, revision: Revision, console: Console, re
 
 
 def _others(cause: Cause, console: Console) -> None:
-    """Say which other cases fail for the same reason."""
+    """List the other cases with the same violation: the same rule and the same wrong answer."""
     first = cause.cases[0]
     if names := [case.id for case in cause.own if case is not first]:
         named = first_names(names, _NAMED)
-        fail = "fails" if len(names) == 1 else "fail"
-        say(console, f"  {plural(len(names), 'more case')} {fail} by this cause: {named}")
+        say(console, f"  the same violation in {plural(len(names), 'more case')}: {named}")
     if others := sum(case is not first for case in cause.others):
-        about = f"{plural(others, 'more case')}, about other rules,"
-        say(console, f"  {about} {'fails' if others == 1 else 'fail'} by this cause")
+        many = plural(others, "more case")
+        say(console, f"  the same violation in {many} about other rules")
 
 
 def _shortened(sentence: str) -> str:

@@ -18,9 +18,10 @@ import click
 
 from fencepost.conformance.cli.options.common_options import AMOUNT, WEEK_S, Whole, is_on_line
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
-from fencepost.conformance.simulate.deployment_scenario import RESUME_S
+from fencepost.conformance.simulate.deployment_scenario import BY_STRATEGY, RESUME_S
 from fencepost.conformance.targets.own_revision import own_parts
 from fencepost.conformance.targets.target_registry import DEFAULT_REVISION, find_revision
+from fencepost.model.assignors.assignors import ASSIGNORS
 from fencepost.model.coordinator import CONFIG_DEFAULTS
 from fencepost.model.suggestions import nearest
 from fencepost.properties.worlds.scope import (
@@ -365,12 +366,47 @@ def restart_options(command: _F) -> _F:
     return first(last(command))
 
 
+class _Strategy(click.types.StringParamType):
+    """The strategy of a group, by its name or by the assignors that its members offer."""
+
+    name = "strategy"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return eager, cooperative or both."""
+        offered = frozenset(_JAVA_NAME.sub(_kafka_name, word) for word in value.split(","))
+        strategy = _STRATEGIES.get(offered, "")
+        if not strategy:
+            remedy = "give eager, cooperative or both"
+            if offered <= ASSIGNORS.keys():
+                remedy += (
+                    " (eager means range; a scenario file of `simulate` can name any `assignors`)"
+                )
+            self.fail(f"{value!r} is no strategy: {remedy}", param, ctx)
+        return strategy
+
+
+_JAVA_NAME = re.compile(r"(?:[\w.]+\.)?(\w+)Assignor")
+_STRATEGIES = {
+    frozenset(offered): name
+    for name, assignors in BY_STRATEGY.items()
+    for offered in ({name}, assignors)
+}
+STRATEGY = _Strategy()
+"""The type of --strategy."""
+
+
+def _kafka_name(java: re.Match[str]) -> str:
+    """Return the protocol name of an assignor of Java: `cooperative-sticky`, `roundrobin`."""
+    name = java[1].lower()
+    return "cooperative-sticky" if name == "cooperativesticky" else name
+
+
 resume_option = click.option(
     "--resume-s",
     type=AMOUNT,
     metavar="S",
     help="Time from the assignment of a partition until its member reads it; by default the median "
-    f"of real rollouts.  [default: {RESUME_S:g}]",
+    f"of real deployments.  [default: {RESUME_S:g}]",
 )
 
 

@@ -1,4 +1,4 @@
-"""No partition waits longer than `advise` says, and a rollout takes about as long."""
+"""No partition waits longer than `advise` says, and a deployment takes about as long."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import pytest
 from support.arithmetic_runs import known, simulated
 
 from fencepost.conformance.advise.advice import (
+    deployment_s,
     longest_crash_s,
     longest_death_s,
     longest_restart_s,
-    rollout_s,
 )
 from fencepost.conformance.advise.known_facts import FORMS
 
@@ -21,7 +21,7 @@ SPREAD = {"members": 4, "topics": (8,), "restart_s": {"median": 6, "p95": 14}}
 
 @pytest.mark.parametrize("form", FORMS, ids=str)
 @pytest.mark.parametrize("more", [{}, {"processing_s": 2.0}], ids=str)
-def test_no_partition_waits_longer_and_a_rollout_lasts_so_long(
+def test_no_partition_waits_longer_and_a_deployment_lasts_so_long(
     more: dict[str, Any], form: Any
 ) -> None:
     own = known({**SPREAD, **more})
@@ -31,7 +31,7 @@ def test_no_partition_waits_longer_and_a_rollout_lasts_so_long(
     assert longest_s <= said_s
     assert said_s < 1.6 * longest_s
     lasted = [cost.balanced_after_s for cost in costs if cost.balanced_after_s is not None]
-    assert rollout_s(own, form, 10.0) == pytest.approx(mean(lasted), rel=0.25)
+    assert deployment_s(own, form, 10.0) == pytest.approx(mean(lasted), rel=0.25)
 
 
 @pytest.mark.parametrize("form", FORMS, ids=str)

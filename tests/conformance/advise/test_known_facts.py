@@ -35,8 +35,8 @@ from fencepost.conformance.advise.known_facts import AdviceError, known_group
         ({"restart_s": 5, "members": -3}, "give --members 2 or more"),
         ({"restart_s": 5, "resume_s": -1.0}, "--resume-s can't be -1"),
         ({"restart_s": 5, "warmup_s": 1e9}, "--warmup-s 1e+09 is longer than a week"),
-        ({"restart_s": 5, "deployments": 1e6}, "1e+06 rollouts that take 30 s each"),
-        ({"restart_s": 1e5}, "5 rollouts that take 600,000 s each"),
+        ({"restart_s": 5, "deployments": 1e6}, "1e+06 deployments that take 30 s each"),
+        ({"restart_s": 1e5}, "5 deployments that take 600,000 s each"),
         (
             {"restart_s": 5, "deployments": 0.0, "crashes": 0.0, "deaths": 0.0},
             "nothing happens to this group",

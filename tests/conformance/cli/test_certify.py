@@ -64,7 +64,7 @@ def test_lines_for_a_log_are_printed_on_stderr_and_not_beside_json(
     monkeypatch.setattr(certify, "_EVERY_S", 0.0)
     words = ("certify", "model", "--case", "HEARTBEAT-INSTANCE-FENCED/*")
     told = invoke(*words)
-    assert told.err.startswith("1 of 5 cases done after 0 s\n2 of 5 cases done after ")
+    assert told.err.startswith("1 of 5 cases done after 0 s; none failed\n2 of 5 cases done ")
     assert "done after" not in told.out
     assert invoke(*words, "--json").err == ""
 

@@ -248,7 +248,7 @@ def test_a_check_names_the_acts_that_its_worlds_lack_and_one_world_leaves_namele
     assert {"quit", "stranger"} <= set(lacks.partition(": ")[2].split(", "))
     seen = run("check", *asked, "nameless leave")
     assert seen.exit_code == 1
-    assert "A.1 left by its id alone" in seen.stdout
+    assert "A-1 left by its id alone" in seen.stdout
     whole = json.loads(run("check", *asked, "nameless leave", "--json").stdout)
     assert "quit" not in whole["acts_of_none"]
 

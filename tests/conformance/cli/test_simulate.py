@@ -58,6 +58,39 @@ def test_options_change_the_scenario() -> None:
     assert json.loads(done.out)["balanced_after_s"] < 6
 
 
+@pytest.mark.parametrize(
+    ("named", "strategy"),
+    [
+        ("range", "eager"),
+        ("cooperative-sticky", "cooperative"),
+        ("cooperative-sticky,range", "both"),
+        ("org.apache.kafka.clients.consumer.CooperativeStickyAssignor", "cooperative"),
+        ("RangeAssignor,CooperativeStickyAssignor", "both"),
+    ],
+)
+def test_a_strategy_may_be_named_by_its_assignors(named: str, strategy: str) -> None:
+    own, kafkas = (
+        invoke("simulate", "crash", "--members", "2", "--strategy", each, "--json")
+        for each in (strategy, named)
+    )
+    assert (kafkas.code, kafkas.out) == (0, own.out)
+
+
+@pytest.mark.parametrize(
+    ("named", "remedy"),
+    [
+        ("roundrobin", "(eager means range; a scenario file of `simulate` can name any"),
+        ("StickyAssignor", "give eager, cooperative or both (eager means range"),
+        ("best", "'best' is no strategy: give eager, cooperative or both"),
+    ],
+)
+@pytest.mark.parametrize("command", ["simulate", "advise"])
+def test_another_strategy_is_refused(command: str, named: str, remedy: str) -> None:
+    refused = invoke(command, "--strategy", named)
+    assert refused.code == 64
+    assert remedy in refused.err
+
+
 def test_a_bounce_starts_processes_with_other_settings() -> None:
     done = invoke(*SMALL, "--dynamic", "--set", "membership=static", "--restart-s", "7", "--json")
     assert json.loads(done.out)["causes"]["leave"] == 2
@@ -115,7 +148,7 @@ def test_who_leaves_on_close_is_a_setting() -> None:
         (("rolling-bounce", "--restart-s", "-1"), "'--restart-s': -1 is no duration"),
         (("rolling-bounce", "--compare", "eager,,"), "''"),
         (("none.toml",), "none.toml: file: can't be read"),
-        (("crash", "--set", "strategy=both"), "--set: crash has no bounce"),
+        (("crash", "--set", "strategy=both"), "--set: crash has no deployment, a step `do = "),
         (("rolling-bounce", "--set", "strategy=bth"), "`step[0].set.strategy` is 'bth'"),
     ],
 )

@@ -230,7 +230,7 @@ def test_it_steps_on_from_a_counterexample(run: Run, tmp_path: Path) -> None:
 
 def test_a_world_of_check_is_one_to_begin_in(run: Run) -> None:
     ran = run("step", "--question", "zombie", "--revision", "comment-table-1")
-    assert "c2 (A)  JoinGroup v9 (member other.1, instance A)" in ran.out
+    assert "c2 (A)  JoinGroup v9 (member other-1, instance A)" in ran.out
     assert "comment-table-1" in ran.out
 
 

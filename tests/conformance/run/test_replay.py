@@ -269,7 +269,7 @@ def test_a_counterexample_that_holds_is_said_to_be_one(
     assert out == (
         "the same verdict: holds\n"
         "the run shows (counterexample): no-two-consumers-on-one-id: c1 and c2 both consume under "
-        "the id A.1\n"
+        "the id A-1\n"
         "recorded: holds. Each answer is one that the revision gives.\n"
         "today:    holds.\n"
     )

@@ -159,7 +159,7 @@ def test_migration_to_cooperative_takes_two_bounces() -> None:
     assert cost("to-cooperative").halted == ()
     found = cost("to-cooperative-at-once")
     assert found.halted == (
-        "the rollout stopped at app-1: app-1 got INCONSISTENT_GROUP_PROTOCOL (JoinGroup)",
+        "the deployment stopped at app-1: app-1 got INCONSISTENT_GROUP_PROTOCOL (JoinGroup)",
     )
 
 

@@ -657,7 +657,7 @@ def test_what_keeps_its_id_lets_two_consume(capsys: pytest.CaptureFixture[str]) 
     assert run("check", KEEPS_ID, "--question", "two processes") == 1
     told = capsys.readouterr().out
     assert "no-two-consumers-on-one-id: violated" in told
-    assert "c1 and c2 both consume under the id A.1" in told
+    assert "c1 and c2 both consume under the id A-1" in told
 
 
 def test_a_revision_of_ones_own_that_is_made_from_another_is_shown(

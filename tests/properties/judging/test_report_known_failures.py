@@ -108,6 +108,8 @@ def test_an_entry_may_leave_open_which_request_it_was(
     listed_as: str, seen: str, same: bool
 ) -> None:
     (result,) = apply([replace(FAILS, observed=seen)], [listed(observed=listed_as)], KAFKA_4)
+    explains = not same and "#*" in listed_as
+    assert ("#* stands for the number of any such request" in result.stale) == explains
     assert (result.outcome is Outcome.KNOWN_FAILURE) is same
 
 

@@ -96,6 +96,12 @@ def test_who_sent_a_leave_is_told_where_the_log_shows_it(version: str) -> None:
         assert (said in text) is is_unseen
 
 
+def test_an_administrator_that_removed_a_member_is_named_behind_the_time() -> None:
+    _, text = run(str(FOLDER / f"server-{VERSIONS[-1]}.log.gz"), "--group", "reports")
+    sentence = r"^At [0-9-]+ [0-9:]+ UTC an administrator removed reports-1 .*from 'reports'\.$"
+    assert re.search(sentence, text, re.MULTILINE)
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_host_is_told_only_as_far_as_the_report_says(version: str) -> None:
     report = audited(version).report

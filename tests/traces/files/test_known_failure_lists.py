@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -182,15 +181,6 @@ def test_a_list_for_a_program_in_the_making_has_no_last_version() -> None:
     ended = KnownFailure(**{**draft, "versions": ">=0.1,<0.2", "why": "a reason"})
     *_, new = drafted_list({**made, "version": "0.2"}, "exec:./run", (ended,))["entries"]
     assert (new["versions"], new["why"]) == (">=0.2", "a reason")
-
-
-def test_a_failure_that_some_runs_did_not_show_is_drafted_as_intermittent() -> None:
-    sometimes = replace(FAILS, notes=("seen in 2 of 3 runs",))
-    drafts = [
-        drafted_list(certificate_document(certificate(result)), "mock")["entries"][0]
-        for result in (FAILS, sometimes)
-    ]
-    assert [draft.get("intermittent", False) for draft in drafts] == [False, True]
 
 
 def test_entries_are_drafted_from_a_certificate(tmp_path: Path) -> None:

@@ -74,6 +74,14 @@ def test_a_list_that_was_written_makes_the_failures_known(tmp_path: Path) -> Non
     assert drafted_client_list(failed, [explained])["entries"][0]["why"] == "it leaves"
 
 
+def test_a_failure_that_some_runs_did_not_show_is_drafted_as_intermittent() -> None:
+    drafts = [
+        drafted_client_list(certificate_document(certificate(result)))["entries"][0]
+        for result in (FAILED, replace(FAILED, intermittent=True))
+    ]
+    assert [draft.get("intermittent", False) for draft in drafts] == [False, True]
+
+
 def test_a_list_that_cant_be_read_is_named(tmp_path: Path) -> None:
     file = tmp_path / "lib.json"
     file.write_text(json.dumps({"format": "something else"}), "utf-8")

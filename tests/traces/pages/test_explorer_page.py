@@ -97,7 +97,7 @@ def test_a_run_is_the_one_that_step_shows_for_the_same_choices(open_page: Open, 
             did = step.did.partition(", until ")[0]
             answers = f" → {step.answers}" if step.answers else ""
             words = " ".join(filter(None, (step.who, did))) + answers
-            assert line == words.replace('"other.1"', "other.1")
+            assert line == words.replace('"other-1"', "other-1")
         assert f" steps, at {stepper.names.now:,} ms: " in now(page)
 
 

@@ -73,3 +73,26 @@ def test_where_the_target_failed_no_rule_is_named() -> None:
     (cause,) = causes_of([failed("HEARTBEAT-B/one", None, "", "the process ended")])
     assert cause.rule == ""
     assert cause.own
+
+
+def test_a_member_too_many_and_one_that_is_missing_are_not_one_cause() -> None:
+    said = "it should have been answered X. Instead: NONE"
+    lists = ("[a, b] instead of [a]", "[b, c] instead of [c]", "[a] instead of [a, b]")
+    lists += ("[] instead of [a]", "[a] instead of []", "[a] instead of [b]")
+    rows = [
+        failed(
+            f"JOIN-A/{n}", "JOIN-A", "a JoinGroup: NONE, generation 1", f"{said} (members {two})"
+        )
+        for n, two in enumerate(lists)
+    ]
+    assert [len(cause.cases) for cause in causes_of(rows)] == [2, 1, 1, 1, 1]
+
+
+def test_a_case_that_is_named_after_the_rule_shows_the_cause() -> None:
+    about = CaseRow(
+        "JOIN-A/one", "fail", "MUST", "JOIN-A", "", None, ("JOIN-A", "LEAVE-B"), "LEAVE-B"
+    )
+    named = failed("LEAVE-B/one", "LEAVE-B", "")
+    (cause,) = causes_of([about, named])
+    assert cause.own == (about, named)
+    assert cause.cases == (named, about)

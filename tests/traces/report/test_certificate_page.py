@@ -171,7 +171,7 @@ def test_what_hides_most_is_to_be_mended_first() -> None:
     one = {**document["cases"][0], "rules": ["LEAVE-MEMBER"], "rule": "HEARTBEAT-STABLE"}
     document["cases"] += [{**one, "id": f"LEAVE-MEMBER/{n}", "trace": None} for n in range(10)]
     text = certificate_page([document], [{}])
-    assert "Fix HEARTBEAT-STABLE first: 10 cases about other rules fail by it" in text
+    assert "Fix HEARTBEAT-STABLE first: 10 cases about other rules show the same violation" in text
     document["cases"].pop()
     assert "Fix " not in certificate_page([document], [{}])
 

@@ -14,7 +14,9 @@ const beginning = () => ({
 function idsOf(state) {
   const ids = {};
   for (const place of state.f) {
-    for (const [, id] of explored.fields[place][1].matchAll(/⟦i:([^⟧]*)⟧/g)) ids[id] = id;
+    for (const [, id] of explored.fields[place][1].matchAll(/⟦i:([^⟧]*)⟧/g)) {
+      ids[id] = id.replace(".", "-");
+    }
   }
   return ids;
 }

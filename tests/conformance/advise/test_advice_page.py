@@ -7,7 +7,7 @@ from typing import Any
 
 from support.in_this_process import invoke
 
-from fencepost.conformance.advise.advice_report import advice_page
+from fencepost.conformance.advise.advice_page import advice_page
 
 
 def document(*more: str) -> dict[str, Any]:
@@ -27,6 +27,16 @@ def test_the_way_there_is_told_where_there_is_one() -> None:
     found = document("--warmup-s", "10")
     assert "How to get there" in advice_page(found).html()
     assert "How to get there" not in advice_page({**found, "migration": []}).html()
+
+
+def test_the_table_has_todays_settings_where_only_the_heartbeat_interval_changes() -> None:
+    today = ("--strategy", "cooperative", "--dynamic", "--longest-pause-s", "30")
+    found = advice_page(document(*today)).html()
+    assert "<h1>Set heartbeat interval 1 s: " in found
+    rows = found.partition('aria-label="Forms"')[2].partition("</table>")[0]
+    for name, interval in (("advised", "1 s"), ("today, session not known", "3 s")):
+        row = rows.partition(f"dynamic+cooperative ({name})")[2].partition("</tr>")[0]
+        assert f'45 s</td><td class="figure">{interval}</td>' in row
 
 
 def test_what_is_told_is_escaped() -> None:
