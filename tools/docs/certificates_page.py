@@ -139,10 +139,12 @@ def matrix_lines(
     areas: Collection[str],
     area_of: Callable[[str], str],
 ) -> Iterator[str]:
-    """Yield the table of certificates and areas.
+    """Yield the table of certificates and of those areas of which they have cases.
 
     `kind`: of their targets, `area_of`: of a case's id.
     """
+    judged = {area_of(case_id) for certificate in certificates for case_id in certificate["cases"]}
+    areas = [name for name in areas if name in judged]
     yield f"| {kind} | verdict | " + " | ".join(areas) + " |"
     yield "|---" * (2 + len(areas)) + "|"
     for certificate in certificates:

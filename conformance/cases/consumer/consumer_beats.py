@@ -235,7 +235,7 @@ def full_heartbeat(s: ConsumerScript) -> None:
 
 @case("CG-BEAT-ALIVE")
 def partitions_are_handed_on_after_acknowledgement(s: ConsumerScript) -> None:
-    """A partition gets its new owner only after the old one has said that it gave it up."""
+    """A partition gets its new owner only after the old owner acknowledges that it gave it up."""
     s.join("A1", "B1")
     s.beat("A1")
     s.beat("A1", owns=OwnedOf("A1", back=1))

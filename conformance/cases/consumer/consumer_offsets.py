@@ -155,7 +155,7 @@ def fetch_with_another_epoch(s: ConsumerScript) -> None:
 
 @case("CG-FETCH-ANYBODY")
 def fetch_without_member(s: ConsumerScript) -> None:
-    """Who names no member may read."""
+    """A client that names no member may read."""
     s.reconciled("A1")
     s.commit("A1")
     s.fetch("x", member_id=None, epoch=-1)
