@@ -11,7 +11,7 @@ from pathlib import Path
 
 from fencepost.conformance.targets.target_registry import find_revision
 from fencepost.model.revision import Revision
-from fencepost.model.revisions.revisions import CONSUMER_NAMES
+from fencepost.model.revisions.revisions import CONSUMER_NAMES, MIXED_NAMES
 from fencepost.properties.diff.revision_diff import Comparison, compare_revisions
 from fencepost.properties.worlds.scope import DIFF_SCOPES
 from fencepost.traces.files.difference_trace import bounds_words, describe_difference, lost_words
@@ -91,7 +91,8 @@ CONSUMER_ABOUT = """\
 
 These are the revisions of the consumer protocol (KIP-848): releases of Kafka, the text of the KIP,
 and a proposal. Each has the rules of its neighbour but for the differences in its table.
-`consumer-4.3` is [the base](consumer-table.md)."""
+`consumer-4.3` is [the base](consumer-table.md), and
+[`mixed-4.4`](consumer-table.md#mixed-groups) that of groups with members of both protocols."""
 _CUT = """\
 Some answers of the two have different forms, and clients learn different facts from them. The
 comparison ends at such an answer."""
@@ -110,7 +111,7 @@ def _lines() -> Iterator[str]:
         yield from (f"## {first} → {other}", "", about, "")
         yield from _pair(comparison)
     yield from (CONSUMER_ABOUT, "")
-    for revision in map(find_revision, CONSUMER_NAMES[1:]):
+    for revision in map(find_revision, (*CONSUMER_NAMES[1:], *MIXED_NAMES[1:])):
         yield from (
             f"### {revision.base} → {revision.name}",
             "",

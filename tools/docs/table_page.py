@@ -21,6 +21,7 @@ from fencepost.traces.pages.decisions import Edge, edges
 TABLE_FILE = "table.md"
 CONSUMER_FILE = "consumer-table.md"
 CONSUMER_REVISION = "consumer-4.3"
+MIXED_REVISION = "mixed-4.4"
 STATES_FILE = "states.md"
 
 _MADE = "<!-- Made by `python -m tools.docs.table_page docs`; don't edit. -->"
@@ -131,6 +132,20 @@ new target is not delayed any more |
 
 """
 
+_MIXED_TITLE = f"""\
+## Mixed groups
+
+These tables of `{MIXED_REVISION}` decide about classic members in a consumer group, and about
+conversions of groups. A join of the consumer protocol makes a classic group a consumer group
+(*upgrade*). A group whose last member of the consumer protocol goes, or is replaced, becomes a
+classic one (*downgrade*). All other requests have the rules above, or those of [the classic
+protocol]({TABLE_FILE}).
+
+A classic member hears REBALANCE_IN_PROGRESS and joins again, as it does in a classic group. But the
+coordinator answers its join at once, nobody leads, and a member that does not join or sync within
+its *R* is removed, also a static one.
+"""
+
 _STATES_TITLE = f"""\
 # The states of a group
 
@@ -154,14 +169,24 @@ _NAMES = {GroupState.ABSENT: "[*]"}
 
 def table_page(revision: Revision, title: str = _TABLE_TITLE) -> str:
     """Make the page of rules."""
+    return "\n".join([title, *_tables(revision)])
+
+
+def consumer_page() -> str:
+    """Make the page of rules of the consumer protocol, and of mixed groups."""
+    own, mixed = find_revision(CONSUMER_REVISION), find_revision(MIXED_REVISION)
+    return "\n".join([_CONSUMER_TITLE, *_tables(own), _MIXED_TITLE, *_tables(mixed, " (mixed)")])
+
+
+def _tables(revision: Revision, suffix: str = "") -> Iterator[str]:
     names = revision.protocol.columns.headings
-    tables = ("\n".join(_table(table, names)) for table in revision.tables.values())
-    return "\n".join([title, *tables])
+    for table in revision.tables.values():
+        yield "\n".join(_table(table, names, suffix))
 
 
-def _table(table: Table, names: Sequence[str]) -> Iterator[str]:
+def _table(table: Table, names: Sequence[str], suffix: str) -> Iterator[str]:
     headings, rows = print_rows(table, names)
-    yield from (f"## {_heading(table)}", "", '<table class="rules">', "<thead><tr>")
+    yield from (f"## {_heading(table)}{suffix}", "", '<table class="rules">', "<thead><tr>")
     yield "".join(f"<th>{heading}</th>" for heading in headings)
     yield "</tr></thead>"
     for row in rows:
@@ -232,7 +257,7 @@ def main(folder: Path) -> None:
     revision = find_revision(DEFAULT_REVISION)
     pages = {
         TABLE_FILE: table_page(revision),
-        CONSUMER_FILE: table_page(find_revision(CONSUMER_REVISION), _CONSUMER_TITLE),
+        CONSUMER_FILE: consumer_page(),
         STATES_FILE: states_page(revision),
     }
     for name, text in pages.items():

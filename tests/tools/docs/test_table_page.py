@@ -16,6 +16,7 @@ from tools.docs.table_page import (
     CONSUMER_FILE,
     STATES_FILE,
     TABLE_FILE,
+    consumer_page,
     main,
     states_page,
     table_page,
@@ -57,6 +58,14 @@ def test_each_rule_has_a_row_of_cells_under_the_headings_of_its_table(
         assert re.findall(r'data-column="(.*?)"', body) == own
         assert f'colspan="{len(own)}"' in body
     assert bodies[0][0] == headings
+
+
+def test_the_page_of_the_consumer_protocol_has_mixed_groups() -> None:
+    page = consumer_page()
+    anchors = re.findall(r'<tbody id="([^"]+)">', page)
+    assert len(set(anchors)) == len(anchors)
+    assert "mg-join-replace" in anchors
+    assert "cg-join-return" in anchors
 
 
 def test_a_row_reads_as_the_table_of_the_kip() -> None:
