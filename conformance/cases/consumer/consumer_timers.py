@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from fencepost.conformance.cases.case_registry import Registry
-from fencepost.conformance.cases.consumer.consumer_script import ConsumerScript, registry
+from fencepost.conformance.cases.consumer.consumer_script import (
+    SHORT_SESSION,
+    ConsumerScript,
+    registry,
+)
 from fencepost.model.consumer.settings import ASSIGNMENT_INTERVAL
 from fencepost.model.plans.steps import Ms, OwnedOf
 
-CASES = registry()
+CASES = registry(**SHORT_SESSION)
 case = CASES.case
 
 
