@@ -64,14 +64,22 @@ class Entry:
         return script
 
 
-def as_entry(case: Plan) -> Entry:
-    """Return an entry for a plan: it is the same for any target."""
+def as_entry(case: Plan, settings: Config | None = None) -> Entry:
+    """Return an entry for a plan: it is the same for any target; `settings`: as in `Entry`."""
 
     def write(script: Script) -> None:
         script.steps.extend(case.steps)
 
     return Entry(
-        case.id, case.about, case.rules, case.needs, case.isolated, case.level, None, write
+        case.id,
+        case.about,
+        case.rules,
+        case.needs,
+        case.isolated,
+        case.level,
+        None,
+        write,
+        settings=settings or {},
     )
 
 

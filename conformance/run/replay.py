@@ -22,6 +22,7 @@ from fencepost.conformance.cases.case_registry import as_entry
 from fencepost.conformance.run.certify import Options, open_target
 from fencepost.conformance.targets.target import Target
 from fencepost.conformance.targets.target_registry import find_revision
+from fencepost.model.consumer.settings import ASSIGNMENT_INTERVAL, SESSION_TIMEOUT
 from fencepost.model.coordinator import Provenance
 from fencepost.model.history.events import Sent
 from fencepost.model.messages.draft_messages import ALL_APIS
@@ -189,7 +190,8 @@ async def replay_trace(trace: TraceFile, target: Target) -> Replayed:
         if suite.chooses_settings and DELAY in trace.config:
             config = {DELAY: trace.config[DELAY], **case.needs.config}
             case = structs.replace(case, needs=structs.replace(case.needs, config=config))
-        (result,) = suite.set_ups.with_refusals(await suite.run([as_entry(case)]))
+        kept = {key: trace.config[key] for key in _OF_CONSUMERS if key in trace.config}
+        (result,) = suite.set_ups.with_refusals(await suite.run([as_entry(case, kept)]))
         return Replayed(trace.verdict, _today(trace, result, target.provenance()))
 
 
@@ -220,6 +222,9 @@ def _today(trace: TraceFile, result: CaseResult, provenance: Any) -> TraceVerdic
         return replace(today, outcome="unknown")  # the violation doesn't count against the target
     return today
 
+
+_OF_CONSUMERS = (SESSION_TIMEOUT, ASSIGNMENT_INTERVAL)
+"""Settings of the consumer protocol that cases choose, and a replay keeps."""
 
 _OUTCOMES = {"holds": EXPLAINED, "violated": VIOLATED, "unknown": UNKNOWN}
 

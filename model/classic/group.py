@@ -306,6 +306,11 @@ class Group(msgspec.Struct, frozen=True, cache_hash=True):
         """Return the parts in which groups mostly differ."""
         return self.generation_id, self.leader, self.timers
 
+    @property
+    def age(self) -> tuple[str, int]:
+        """The word for what counts the changes of the group, and its number now."""
+        return "generation", self.generation_id
+
     def renamed(self, names: Mapping[str, str]) -> Group:
         """Return the group with member ids replaced by others."""
 

@@ -43,6 +43,7 @@ _BOTH = frozenset(
         Do.RECOMPUTE_TARGET,
         Do.RECOMPUTE_TARGET_AT_ONCE,
         Do.RECONCILE,
+        Do.RECONCILE_LATER,
         Do.RESTART_SESSION,
         Do.ANSWER_CHANGES,
     }
@@ -118,6 +119,7 @@ NEEDS: dict[Enum, tuple[Need, ...]] = {
     Do.REMOVE_MEMBER: (_MEMBER,),
     Do.REMOVE_HOLDER: (_HOLDER,),
     Do.RECONCILE: (_MEMBER,),
+    Do.RECONCILE_LATER: (_MEMBER,),
     Do.RECONCILE_UNMAPPED: (_MEMBER,),
     Do.ANSWER_ASSIGNMENT: (_MEMBER,),
     Do.ANSWER_CHANGES: (_MEMBER,),

@@ -41,7 +41,14 @@ class Do(Enum):
         "a target that is older than the group is made anew; within the assignment interval, later"
     )
     RECOMPUTE_TARGET_AT_ONCE = "a target that is older than the group is made anew"
-    RECONCILE = "the caller revokes, waits for, or takes over what its target says"
+    RECONCILE = (
+        "the caller revokes, waits for, or takes over what its target says; what it gives up is "
+        "free at once"
+    )
+    RECONCILE_LATER = (
+        "the caller revokes, waits for, or takes over what its target says; what it gives up is "
+        "free from the next request on"
+    )
     RECONCILE_UNMAPPED = (
         "the caller revokes, waits for, or takes over what its target says; unless that was made "
         "anew, an empty one"

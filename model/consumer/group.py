@@ -141,6 +141,11 @@ class ConsumerGroup(msgspec.Struct, frozen=True, cache_hash=True):
         """Return the parts in which groups mostly differ."""
         return self.epoch, self.target, self.open, self.timers
 
+    @property
+    def age(self) -> tuple[str, int]:
+        """The word for what counts the changes of the group, and its number now."""
+        return "epoch", self.epoch
+
     def renamed(self, names: Mapping[str, str]) -> ConsumerGroup:
         """Return the group with member ids replaced by others."""
 

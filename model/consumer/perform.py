@@ -289,13 +289,22 @@ def leave_target_open(work: ConsumerWork) -> list[ConsumerWork] | None:
     return [work]
 
 
-def reconcile(work: ConsumerWork) -> list[ConsumerWork]:
-    """Bring the caller nearer to its target."""
+def reconcile_later(work: ConsumerWork) -> list[ConsumerWork]:
+    """Bring the caller nearer to its target, as before 4.1."""
+    return reconcile(work, is_free_at_once=False)
+
+
+def reconcile(work: ConsumerWork, *, is_free_at_once: bool = True) -> list[ConsumerWork]:
+    """Bring the caller nearer to its target.
+
+    `is_free_at_once`: what it gives up with this request it may get back with it.
+    """
     if _waits(work):
         return [work]
     works = _with_shares(work, work.caller)
     for each in works:
-        _reconcile(each, each.group.target_of(each.caller))
+        target = each.group.target_of(each.caller)
+        _reconcile(each, target, is_free_at_once=is_free_at_once)
     return works
 
 
@@ -320,7 +329,7 @@ def _waits(work: ConsumerWork) -> bool:
     return member.phase is Phase.UNREVOKED and _owns(work.owned, member.revoking)
 
 
-def _reconcile(work: ConsumerWork, target: Partitions) -> None:
+def _reconcile(work: ConsumerWork, target: Partitions, *, is_free_at_once: bool = True) -> None:
     group, member, owned = work.group, caller(work), work.owned
     kept = tuple(row for row in member.assigned if row[0] in target)
     lost = tuple(row for row in member.assigned if row[0] not in target)
@@ -333,7 +342,8 @@ def _reconcile(work: ConsumerWork, target: Partitions) -> None:
             revoking=lost,
         )
     else:
-        changed = _advanced(work, member, target, kept)
+        given_up = member.revoking if is_free_at_once else ()
+        changed = _advanced(work, member, target, kept, given_up)
     if changed == member:
         return
     work.group = group.with_member(changed).without_timer(REBALANCE, work.caller)
@@ -346,13 +356,16 @@ def _owns(owned: frozenset[object] | None, rows: Held) -> bool:
     return owned is None or any(partition in owned for partition, _ in rows)
 
 
-def _advanced(work: ConsumerWork, member: Member, target: Partitions, kept: Held) -> Member:
+def _advanced(
+    work: ConsumerWork, member: Member, target: Partitions, kept: Held, given_up: Held
+) -> Member:
     """Return the member at its target's epoch, with what is free of its target.
 
-    What was somebody's before this request is free from the next one on.
+    What was somebody's before this request is free from the next one on, but for `given_up`.
     """
     epoch = work.group.target_epoch
     taken = set() if work.start is None else set(work.start.owned())
+    taken -= {partition for partition, _ in given_up}
     mine = {partition for partition, _ in kept}
     missing = [partition for partition in target if partition not in mine]
     free = [(partition, epoch) for partition in missing if partition not in taken]
@@ -448,6 +461,7 @@ _EFFECTS: dict[Enum, Effect] = {
     Do.BUMP_EPOCH: bump_epoch,
     Do.SETTLE_EMPTY: settle_empty,
     Do.RECONCILE: reconcile,
+    Do.RECONCILE_LATER: reconcile_later,
     Do.RECONCILE_UNMAPPED: reconcile_unmapped,
     Do.ANSWER_EPOCH: answer_epoch,
     Do.ANSWER_ROWS: _fill,

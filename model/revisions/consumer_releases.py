@@ -184,11 +184,33 @@ def _epoch_of_a_join_counts() -> Iterator[SetRule]:
         yield SetRule(_JOIN, refused, _BEFORE_19233)
 
 
-CONSUMER_4_0 = derive(
+CONSUMER_4_1 = derive(
     CONSUMER_4_2,
-    "consumer-4.0",
-    "the consumer protocol of Apache Kafka 4.0.1: a member can't join again by its id alone",
+    "consumer-4.1",
+    "the consumer protocol of Apache Kafka 4.1.2: a member can't join again by its id alone",
     tuple(_epoch_of_a_join_counts()),
+)
+
+_BEFORE_4_1 = (
+    "Kafka: partitions that a member gives up and is to have again; seen on 4.0.1, and otherwise "
+    "on 4.1.2"
+)
+
+
+def _frees_later(revision: Revision) -> Iterator[SetRule]:
+    """Yield the rules by which a member that gives partitions up gets none of them at once."""
+    for table, rule in revision.rules():
+        if Do.RECONCILE in rule.effect:
+            changed = _swapped(rule, {Do.RECONCILE: (Do.RECONCILE_LATER,)})
+            because = f"{rule.because}; what it gives up is free from the next request on"
+            yield _set(changed.but(because=because), table, _BEFORE_4_1)
+
+
+CONSUMER_4_0 = derive(
+    CONSUMER_4_1,
+    "consumer-4.0",
+    "the consumer protocol of Apache Kafka 4.0.1: what a member gives up is free a request later",
+    tuple(_frees_later(CONSUMER_4_1)),
 )
 
 # Releases after 4.3.0.
@@ -454,6 +476,7 @@ CONSUMER_REVISIONS = (
     CONSUMER_4_3,
     KIP_848,
     CONSUMER_4_0,
+    CONSUMER_4_1,
     CONSUMER_4_2,
     CONSUMER_4_3_1,
     CONSUMER_4_4,

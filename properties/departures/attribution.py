@@ -21,6 +21,7 @@ from dataclasses import dataclass, fields, replace
 from enum import Enum
 from functools import cache, cached_property
 
+from fencepost.model.classic.classic_protocol import CLASSIC
 from fencepost.model.classic.classic_work import ClassicWork, Effect
 from fencepost.model.coordinator import Config
 from fencepost.model.history.events import Answered, Event
@@ -36,7 +37,7 @@ from fencepost.properties.departures.known_departures import (
     families,
 )
 from fencepost.properties.oracle.candidate import Candidate
-from fencepost.properties.oracle.oracle import Oracle
+from fencepost.properties.oracle.oracle import Oracle, judge
 from fencepost.properties.oracle.verdict import Verdict, Wrong
 
 _SIZE = "group.max.size"
@@ -238,8 +239,12 @@ def attributed(
 ) -> Attribution:
     """Attribute a history under a group's settings.
 
-    `lag_ms`: as the oracle's; `coordinator`: the tested one, as in a departure's `of`.
+    `lag_ms`: as the oracle's; `coordinator`: the tested one, as in a departure's `of`.  Departures
+    are of the classic protocol: of another no cause is known.
     """
+    if base.protocol is not CLASSIC:
+        oracle = judge(base, config, list(history), lag_ms=lag_ms, limit=_LIMIT)
+        return Attribution("", "", oracle.verdict())
     footprint = Footprint(base)
     alone = {name: departed(base, (departure,)) for name, departure in DEPARTURES.items()}
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from fencepost.model.classic.group import Group
+from fencepost.model.consumer.group import ConsumerGroup
 from fencepost.model.coordinator import Config
 from fencepost.model.history.events import Event
 from fencepost.model.revision import Revision
@@ -18,6 +19,9 @@ from fencepost.properties.oracle.behind import judge_behind
 from fencepost.properties.oracle.candidate import Candidate
 from fencepost.properties.oracle.oracle import Oracle, judge
 from fencepost.properties.oracle.verdict import Verdict
+
+AnyGroup = Group | ConsumerGroup
+"""A group of either protocol."""
 
 LIMIT = 20_000
 """The most states that are followed for one event."""
@@ -32,11 +36,11 @@ class ModelState:
     """
 
     number: int
-    groups: tuple[tuple[str, Group], ...]
+    groups: tuple[tuple[str, AnyGroup], ...]
     explanations: int
     explained: bool
 
-    def group(self, name: str) -> Group | None:
+    def group(self, name: str) -> AnyGroup | None:
         """Return the group of this name, if it exists."""
         return dict(self.groups).get(name)
 

@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from fencepost.model.classic.group import Group
 from fencepost.model.coordinator import MOVES, Answer, Send
 from fencepost.model.history.events import (
     EVENTS,
@@ -123,11 +124,12 @@ def _known(trace: TraceFile, state: ModelState, name: str) -> dict[str, Any]:
     if group is None:
         return {"group": name}
     called = trace.names
+    leader = group.leader if isinstance(group, Group) else None
     return {
         "group": name,
         "state": group.state.value,
-        "generation": group.generation_id,
-        "leader": "" if group.leader is None else member(group.leader, called),
+        "generation": group.age[1],
+        "leader": "" if leader is None else member(leader, called),
         "members": " ".join(sorted(member(m.member_id, called) for m in group.members)),
         "static": " ".join(f"{i}={member(held, called)}" for i, held in group.static),
     }

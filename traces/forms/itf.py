@@ -28,11 +28,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from fencepost.model.classic.group import Group, Member
+from fencepost.model.classic.group import Member
+from fencepost.model.consumer.group import ConsumerGroup, Partitions
 from fencepost.model.revisions import revisions
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.revisions.revisions import NAMES
-from fencepost.properties.judging.model_states import ModelState
+from fencepost.properties.judging.model_states import AnyGroup, ModelState
 from fencepost.properties.worlds.canonical import named
 from fencepost.properties.worlds.concretise import unfold
 from fencepost.properties.worlds.scope import ACTS, ActKind, Scope, ScopeError
@@ -324,7 +325,9 @@ def _picks(step: Mapping[str, Any]) -> dict[str, Any]:
     return {as_: {"tag": "Some", "value": step[key]} for key, as_ in names.items() if key in step}
 
 
-def _group(group: Group) -> dict[str, Any]:
+def _group(group: AnyGroup) -> dict[str, Any]:
+    if isinstance(group, ConsumerGroup):
+        return _consumer_group(group)
     return {
         "state": group.state.value,
         "generation": to_itf(group.generation_id),
@@ -333,17 +336,55 @@ def _group(group: Group) -> dict[str, Any]:
         "members": {"#map": [[_id(m.member_id), _member(m)] for m in group.members]},
         "static": mapping((instance, _id(held)) for instance, held in group.static),
         "pending": a_set(_id(member_id) for member_id in group.pending),
-        "timers": a_set(
-            a_tuple([timer.kind, _id(timer.subject), timer.earliest, timer.latest])
-            for timer in group.timers
-        ),
+        "timers": _running(group),
     }
+
+
+def _consumer_group(group: ConsumerGroup) -> dict[str, Any]:
+    return {
+        "state": group.state.value,
+        "epoch": to_itf(group.epoch),
+        "target_epoch": to_itf(group.target_epoch),
+        "target": {"#map": [[_id(i), _places(parts)] for i, parts in group.target]},
+        "open": a_set(f"{p.topic}-{p.partition}" for p, _ in group.open),
+        "members": {
+            "#map": [
+                [
+                    _id(m.member_id),
+                    {
+                        "instance": to_itf(m.instance_id),
+                        "epoch": to_itf(m.epoch),
+                        "phase": m.phase.value,
+                        "assigned": _places(m.partitions()),
+                        "revoking": _places(tuple(p for p, _ in m.revoking)),
+                    },
+                ]
+                for m in group.members
+            ]
+        },
+        "static": mapping((instance, _id(held)) for instance, held in group.static),
+        "timers": _running(group),
+    }
+
+
+def _places(partitions: Partitions) -> dict[str, Any]:
+    return a_set(f"{p.topic}-{p.partition}" for p in partitions)
+
+
+def _running(group: AnyGroup) -> dict[str, Any]:
+    return a_set(
+        a_tuple([timer.kind, _id(timer.subject), timer.earliest, timer.latest])
+        for timer in group.timers
+    )
 
 
 def _canonical(state: ModelState, now: int) -> dict[str, Any]:
     """Return the groups of a state without what grows: ids, generations, time."""
     rows = []
     for name, group in state.groups:
+        if isinstance(group, ConsumerGroup):  # its ids are the clients' own
+            rows.append([name, _group(group.shifted(-now))])
+            continue
         naming = named(group.shifted(-now), keep_generations=False)
         rows.append([name, _group(naming.group or group)])
     return {"#map": rows}

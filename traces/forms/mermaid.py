@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from fencepost.model.classic.group import SESSION, Group
+from fencepost.model.classic.group import SESSION
 from fencepost.model.coordinator import Send
 from fencepost.model.history.events import Answered, Disturbance, Event, Handled, Passed, Sent
 from fencepost.model.history.history import History
 from fencepost.model.history.step_lines import step_lines
 from fencepost.model.history.words import answer_words, member, quoted, request_words, with_names
 from fencepost.model.messages.errors import Error
-from fencepost.properties.judging.model_states import ModelState
+from fencepost.properties.judging.model_states import AnyGroup, ModelState
 from fencepost.traces.files.trace_file import TraceFile
 
 _COORDINATOR = "K"
@@ -182,7 +182,7 @@ class _Diagram:
         for name, group in after.groups:
             yield from self._group_changes(was.get(name), group, at_ms)
 
-    def _group_changes(self, was: Group | None, group: Group, at_ms: int) -> Iterator[str]:
+    def _group_changes(self, was: AnyGroup | None, group: AnyGroup, at_ms: int) -> Iterator[str]:
         held = dict(was.static) if was is not None else {}
         here = {m.member_id for m in group.members}
         for timer in was.timers if was is not None else ():
@@ -195,9 +195,9 @@ class _Diagram:
                 old_name, new_name = self._called(old), self._called(member_id)
                 if old_name != new_name and not old.startswith("\x00"):
                     yield self._note(f"{new_name} holds instance {instance}, {old_name} is fenced")
-        now = (group.state.value, group.generation_id)
-        if was is None or now != (was.state.value, was.generation_id):
-            yield self._note(f"{now[0]}, generation {now[1]}")
+        now = (group.state.value, *group.age)
+        if was is None or now != (was.state.value, *was.age):
+            yield self._note(f"{now[0]}, {now[1]} {now[2]}")
 
     def _called(self, member_id: str) -> str:
         return self._names.get(member_id) or member(member_id, self._names)

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from fencepost.model.classic.group import Group, Member, ParkedRequest
+from fencepost.model.consumer.group import ConsumerGroup
 from fencepost.model.history.words import Names, member
 from fencepost.model.work import CLEANUP, RETENTION, Timer
 from fencepost.properties.worlds.concretise import Unfolding
 from fencepost.properties.worlds.world import World, Worlds
 from fencepost.properties.worlds.world_client import Client
 from fencepost.traces.files.run_trace import client_names
+from fencepost.traces.pages.consumer_fields import consumer_fields
 
 ABSENT = {"state": "absent"}
 _TIMEOUTS, _OFFERS = "S, R", "offers"
@@ -22,10 +24,15 @@ BROUGHT = frozenset({_TIMEOUTS, _OFFERS})
 """The fields of a member that its join brought."""
 
 
-def fields(group: Group | None, names: Names, steps: Mapping[str, int]) -> dict[str, str]:
+def fields(
+    group: Group | ConsumerGroup | None, names: Names, steps: Mapping[str, int]
+) -> dict[str, str]:
     """Return the fields of a group.  `steps`: request id → the step that sent it."""
     if group is None:
         return dict(ABSENT)
+    if isinstance(group, ConsumerGroup):
+        timers = ((timer_name(timer, names), deadline(timer)) for timer in group.timers)
+        return {**dict(consumer_fields(group, names)), **dict(timers)}
     values = {"state": group.state.value, "generation": str(group.generation_id)}
     if group.leader is not None:
         values["leader"] = member(group.leader, names)

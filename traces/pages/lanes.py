@@ -14,6 +14,8 @@ from typing import Any
 
 from fencepost.model.classic.effects import Do
 from fencepost.model.classic.group import SESSION, Group
+from fencepost.model.consumer.effects import Do as ConsumerDo
+from fencepost.model.consumer.group import ConsumerGroup
 from fencepost.model.history.words import member
 from fencepost.properties.oracle.matcher import FRESH
 from fencepost.properties.oracle.verdict import Happened
@@ -21,7 +23,13 @@ from fencepost.traces.pages.group_fields import timer_name
 from fencepost.traces.pages.trace_with_model import TraceWithModel
 
 _LATER_ID = re.compile(r" \(id \d+\)$")
-_REPLACES = {Do.REPLACE_HOLDER, Do.REPLACE_HOLDER_AS_SENT, Do.REPLACE_ID}
+_REPLACES = {
+    Do.REPLACE_HOLDER,
+    Do.REPLACE_HOLDER_AS_SENT,
+    Do.REPLACE_ID,
+    ConsumerDo.REPLACE_HOLDER,
+}
+_HEARTBEAT = "ConsumerGroupHeartbeat"
 COORDINATOR = -1
 _MOST_ROWS = 4
 """The most processes of an instance that have a row each."""
@@ -71,10 +79,11 @@ def _rows(drawn: Lanes) -> None:
     acts: dict[str, list[int]] = {}
     for request in drawn.story.requests.values():
         who = trace.senders.get(request.id, request.connection)
-        instance = request.body.get("groupInstanceId") or request.body.get("memberName")
+        keys = ("groupInstanceId", "memberName", "instanceId")
+        instance = next(filter(None, map(request.body.get, keys)), None)
         if instance is not None:
             row_key = (0, f"instance {instance}")
-        elif request.api in {"JoinGroup", "SyncGroup", "Heartbeat"}:
+        elif request.api in {"JoinGroup", "SyncGroup", "Heartbeat", _HEARTBEAT}:
             row_key = (1, f"dynamic {who}")
         else:
             row_key = (2, who)
@@ -129,7 +138,7 @@ def _row(drawn: Lanes, member_id: str, instance: str | None, step: Happened) -> 
 
 def _phases(drawn: Lanes, index: int, step: Happened) -> None:
     group, name = step.outcome.group, step.group_id
-    phase_now = None if group is None else (group.state.value, group.generation_id)
+    phase_now = None if group is None else (group.state.value, group.age[1])
     now = drawn.open_phases.get(name)
     if now is not None and phase_now == (now["state"], now["generation"]):
         return
@@ -142,6 +151,7 @@ def _phases(drawn: Lanes, index: int, step: Happened) -> None:
         phase = {
             "group": name,
             "state": phase_now[0],
+            "counts": group.age[0],
             "generation": phase_now[1],
             "from": index,
             "to": None,
@@ -177,7 +187,9 @@ def _members(drawn: Lanes, index: int, step: Happened) -> None:
             drawn.bars.append(bar)
 
 
-def _ids(group: Group | None) -> dict[str, str | None]:
+def _ids(group: Group | ConsumerGroup | None) -> dict[str, str | None]:
+    if isinstance(group, ConsumerGroup):
+        return {m.member_id: m.instance_id for m in group.members}
     return {} if group is None else {m.member_id: m.group_instance_id for m in group.members}
 
 
@@ -198,7 +210,8 @@ def _end(drawn: Lanes, step: Happened, instance: str | None) -> str:
         return "expired" if step.timer.kind == SESSION else "removed"
     if step.incoming is None:
         return "lost"
-    return "left" if step.incoming.api.startswith("LeaveGroup") else "removed"
+    api = step.incoming.api
+    return "left" if api.startswith("LeaveGroup") or api == _HEARTBEAT else "removed"
 
 
 def _timers(drawn: Lanes, index: int, step: Happened) -> None:

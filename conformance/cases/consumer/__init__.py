@@ -17,6 +17,7 @@ REGISTRIES: tuple[Registry, ...] = (
     consumer_beats.CASES,
     consumer_leaves.CASES,
     consumer_timers.CASES,
+    consumer_timers.FAILOVERS,
     consumer_timers.BATCHED,
     consumer_offsets.CASES,
     consumer_admin.CASES,

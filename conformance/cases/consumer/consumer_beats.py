@@ -246,6 +246,16 @@ def partitions_are_handed_on_after_acknowledgement(s: ConsumerScript) -> None:
     s.describe()
 
 
+@case("CG-BEAT-ALIVE", "CG-LEAVE-FOR-GOOD")
+def target_comes_back(s: ConsumerScript) -> None:
+    """A member is to give partitions up; the one that was to get them leaves before it did."""
+    s.join("A1", "B1")
+    s.beat("A1")
+    s.leave("B1")
+    s.beat("A1", "A1")
+    s.describe()
+
+
 @case("CG-BEAT-ALIVE-CHANGED")
 def another_topic(s: ConsumerScript) -> None:
     """A member subscribes to another topic, too: it gets its partitions at once."""

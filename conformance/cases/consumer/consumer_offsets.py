@@ -28,6 +28,7 @@ def commit_with_a_wrong_instance(s: ConsumerScript) -> None:
     s.reconciled("A1", "B1")
     s.commit("A1", instance="B")
     s.commit("A1", instance="C")
+    s.fetch("A1")
 
 
 @case("CG-COMMIT-EPOCH-NEWER")
@@ -37,21 +38,36 @@ def commit_with_a_newer_epoch(s: ConsumerScript) -> None:
     s.commit("A1", epoch=EpochOf("A1", plus=7))
 
 
-@case("CG-COMMIT-EPOCH-OLDER")
-def commit_with_an_older_epoch(s: ConsumerScript) -> None:
-    """A commit with an older epoch is refused whole if one partition is another's."""
+@case("CG-COMMIT-EPOCH-OLDER", "CG-COMMIT-PARTITION-STALE")
+def commit_for_one_stale_partition(s: ConsumerScript) -> None:
+    """A commit of an older epoch is refused whole, if one partition wasn't the member's then."""
     s.advanced()
     s.commit("A1", epoch=EpochOf("A1", back=1), parts=ALL)
+    s.fetch("A1", parts=ALL)
+
+
+@case("CG-COMMIT-EPOCH-OLDER")
+def commit_with_an_older_epoch(s: ConsumerScript) -> None:
+    """A commit of an older epoch counts for partitions that were the member's at that epoch."""
+    s.advanced()
+    for number in ALL:
+        s.commit("A1", epoch=EpochOf("A1", back=1), parts=(number,))
     s.beat("B1")
-    s.commit("A1", epoch=EpochOf("A1", back=1), parts=ALL)
+    for number in ALL:
+        s.commit("A1", epoch=EpochOf("A1", back=1), parts=(number,))
+
+
+def _older_epoch(s: ConsumerScript) -> None:
+    """Let the epoch of a member grow, while it keeps all its partitions."""
+    s.join("A1")
+    s.join("B1", topics=("u",))
+    s.beat("A1")
 
 
 @case("CG-COMMIT-PARTITION-HELD")
 def commit_for_partitions_that_stay(s: ConsumerScript) -> None:
-    """A member commits with an older epoch for partitions that it had at that epoch."""
-    s.join("A1")
-    s.join("B1", topics=("u",))
-    s.beat("A1")
+    """A member commits with an older epoch for the partitions that it still has."""
+    _older_epoch(s)
     s.commit("A1", epoch=EpochOf("A1", back=1), parts=ALL)
     s.fetch("A1", parts=ALL)
 
@@ -68,7 +84,8 @@ def commit_before_the_assignment(s: ConsumerScript) -> None:
 def commit_after_a_return(s: ConsumerScript) -> None:
     """After a return each older epoch from 0 on counts for the member's partitions."""
     s.returned("B1")
-    s.commit("A2", epoch=0, parts=ALL)
+    for number in ALL:
+        s.commit("A2", epoch=0, parts=(number,))
     s.commit("A2", epoch=-1, parts=ALL)
 
 
@@ -195,6 +212,7 @@ def transaction_with_a_wrong_instance(s: ConsumerScript) -> None:
     """The instance in a commit in a transaction is ignored, that of another member, too."""
     s.reconciled("A1", "B1")
     s.transact("A1", instance="B")
+    s.fetch("A1")
 
 
 @case("CG-TXN-COMMIT-RELEASED")
@@ -203,6 +221,7 @@ def transaction_of_a_released_member(s: ConsumerScript) -> None:
     s.reconciled("A1", "B1")
     s.release("A1")
     s.transact("A1", epoch=-2)
+    s.fetch("A1")
 
 
 @case("CG-TXN-COMMIT-EPOCH-NEWER")
@@ -227,22 +246,27 @@ def transaction_with_an_older_epoch(s: ConsumerScript) -> None:
     s.transact("A1", epoch=EpochOf("A1", back=1), parts=ALL)
 
 
-@case("CG-TXN-COMMIT-PARTITION-HELD", "CG-TXN-COMMIT-PARTITION-STALE")
+@case("CG-TXN-COMMIT-PARTITION-HELD")
 def transaction_for_partitions_that_stay(s: ConsumerScript) -> None:
-    """A commit in a transaction with an older epoch counts if all its partitions stay."""
-    s.join("A1")
-    s.join("B1", topics=("u",))
-    s.beat("A1")
+    """A commit in a transaction with an older epoch counts for partitions that stay."""
+    _older_epoch(s)
     s.transact("A1", epoch=EpochOf("A1", back=1), parts=ALL)
-    s.join("C1")
-    s.beat("A1", "A1")
+    s.fetch("A1", parts=ALL)
+
+
+@case("CG-TXN-COMMIT-PARTITION-STALE")
+def transaction_for_one_stale_partition(s: ConsumerScript) -> None:
+    """A commit in a transaction is refused whole, if one partition wasn't the member's then."""
+    s.advanced()
     s.transact("A1", epoch=EpochOf("A1", back=1), parts=ALL)
+    s.fetch("A1", parts=ALL)
 
 
 @case("CG-TXN-COMMIT-GROUP-ABSENT")
 def transaction_for_an_absent_group(s: ConsumerScript) -> None:
     """A commit in a transaction without a member makes a group with offsets."""
     s.transact("x", member_id="", epoch=-1)
+    s.fetch("x", member_id=None, epoch=-1)
 
 
 @case("CG-TXN-COMMIT-GROUP-ABSENT-GENERATION")
@@ -257,6 +281,7 @@ def transaction_for_an_empty_group(s: ConsumerScript) -> None:
     s.join("A1")
     s.leave("A1")
     s.transact("x", member_id="", epoch=-1)
+    s.fetch("x", member_id=None, epoch=-1)
 
 
 @case("CG-TXN-COMMIT-TOPICS-UNKNOWN", features=("missing-topics",))

@@ -13,7 +13,7 @@ from typing import Any
 
 from fencepost.conformance.cases.case_registry import Registry
 from fencepost.conformance.cases.script import AUTO, CASE_PARTITIONS, Script
-from fencepost.model.consumer.settings import ASSIGNMENT_INTERVAL, MAX_SIZE
+from fencepost.model.consumer.settings import ASSIGNMENT_INTERVAL, MAX_SIZE, SESSION_TIMEOUT
 from fencepost.model.consumer.topics import rows_of
 from fencepost.model.messages.messages import (
     CommitPartition,
@@ -30,6 +30,9 @@ from fencepost.model.plans.steps import EpochOf, IdOf, Ms, OwnedOf, instance_of
 ALL = tuple(range(CASE_PARTITIONS))
 NOBODY = "nobody"
 """A member id that no member has."""
+
+SHORT_SESSION: Mapping[str, int] = {SESSION_TIMEOUT: 6000}
+"""Settings for cases that wait until sessions end."""
 
 FULL: Mapping[str, int | None] = {MAX_SIZE: 2}
 
@@ -232,6 +235,9 @@ def made_id(who: str) -> IdOf:
     return IdOf(who)
 
 
-def registry() -> Registry:
-    """Return a registry for cases of this protocol: new targets are made at once."""
-    return Registry(ConsumerScript, settings={ASSIGNMENT_INTERVAL: 0})
+def registry(**settings: int) -> Registry:
+    """Return a registry for cases of this protocol: new targets are made at once.
+
+    `settings`: further ones.
+    """
+    return Registry(ConsumerScript, settings={ASSIGNMENT_INTERVAL: 0, **settings})

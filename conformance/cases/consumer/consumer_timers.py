@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from fencepost.conformance.cases.case_registry import Registry
-from fencepost.conformance.cases.consumer.consumer_script import ConsumerScript, registry
-from fencepost.model.consumer.settings import ASSIGNMENT_INTERVAL
-from fencepost.model.plans.steps import Ms, OwnedOf
+from collections.abc import Callable
+from typing import Any
 
-CASES = registry()
+from fencepost.conformance.cases.case_registry import Registry
+from fencepost.conformance.cases.consumer.consumer_script import (
+    SHORT_SESSION,
+    ConsumerScript,
+    registry,
+)
+from fencepost.conformance.cases.script import AUTO
+from fencepost.model.consumer.settings import ASSIGNMENT_INTERVAL
+from fencepost.model.plans.steps import EpochOf, Ms, OwnedOf
+
+BOTH = ("t", "u")
+CASES = registry(**SHORT_SESSION)
 case = CASES.case
 
 
@@ -112,6 +121,177 @@ def return_begins_a_new_session(s: ConsumerScript) -> None:
     s.join("A3")
 
 
+@case("CG-SESSION-EXPIRED", named="CG-JOIN-DYNAMIC-NEW")
+def silent_dynamic_member(s: ConsumerScript) -> None:
+    """A dynamic member is silent for its session: it is removed."""
+    s.join("m", "n")
+    s.outlast_session(beating=("n",))
+    s.beat("m")
+    s.beat("n")
+    s.describe()
+
+
+def _session_after(
+    s: ConsumerScript, act: Callable[[], None], who: str, instance: Any = AUTO
+) -> None:
+    """Let most of a session pass, do something that begins it anew, and as much pass again."""
+    s.pause("group session", minus=True, margins=2)
+    act()
+    s.pause("group session", minus=True, margins=2)
+    s.beat(who, instance=instance)
+    s.describe()
+
+
+def _session_of_a_return(s: ConsumerScript, who: str, **join: Any) -> None:
+    """Let a member return when its session is nearly over; the new session ends, too."""
+    s.join("A1")
+    s.pause("group session", minus=True, margins=3)
+    s.release("A1")
+    s.join(who, **join)
+    s.pause("group session", minus=True, margins=2)
+    s.join("B1")
+    s.describe()
+    s.pause(margins=4)
+    s.beat(who)
+
+
+@case("CG-JOIN-RETURN-CHANGED", "CG-SESSION-EXPIRED")
+def return_with_other_topics_begins_a_session(s: ConsumerScript) -> None:
+    """A return with another subscription begins a session, which ends."""
+    _session_of_a_return(s, "A2", topics=BOTH)
+
+
+@case("CG-JOIN-RETURN-SELF", "CG-SESSION-EXPIRED")
+def return_under_its_id_begins_a_session(s: ConsumerScript) -> None:
+    """A return under its own id begins a session, which ends, and takes the new rack."""
+    _session_of_a_return(s, "A1", rack_id="other")
+
+
+@case("CG-JOIN-RETURN-SELF-CHANGED", "CG-SESSION-EXPIRED")
+def return_under_its_id_with_other_topics_begins_a_session(s: ConsumerScript) -> None:
+    """A return under its own id with another subscription begins a session, which ends."""
+    _session_of_a_return(s, "A1", topics=BOTH)
+
+
+@case("CG-JOIN-COPY")
+def copy_begins_a_session(s: ConsumerScript) -> None:
+    """A member that becomes a copy of a released one begins a session, and takes the new rack."""
+    s.reconciled("A1", "B1")
+    s.release("B1")
+    _session_after(s, lambda: s.join("A1", instance="B", rack_id="other"), "A1", "B")
+
+
+@case("CG-JOIN-COPY-CHANGED")
+def copy_with_other_topics_begins_a_session(s: ConsumerScript) -> None:
+    """A member that becomes a copy with another subscription begins a session."""
+    s.reconciled("A1", "B1")
+    s.release("B1")
+    _session_after(s, lambda: s.join("A1", instance="B", topics=BOTH), "A1", "B")
+
+
+@case("CG-JOIN-REJOIN")
+def join_without_instance_begins_a_session(s: ConsumerScript) -> None:
+    """A member that joins again by its id alone begins a session, and takes the new rack."""
+    s.join("m")
+    _session_after(s, lambda: s.join("m", rack_id="other"), "m")
+
+
+@case("CG-JOIN-REJOIN-CHANGED")
+def join_with_other_topics_begins_a_session(s: ConsumerScript) -> None:
+    """A member that joins again with another subscription begins a session."""
+    s.join("m")
+    _session_after(s, lambda: s.join("m", topics=BOTH), "m")
+
+
+@case("CG-JOIN-RESUME")
+def resumption_begins_a_session(s: ConsumerScript) -> None:
+    """A released member that resumes begins a session, and takes the new rack."""
+    s.join("A1")
+    s.release("A1")
+    _session_after(s, lambda: s.join("A1", instance=None, rack_id="other"), "A1", None)
+
+
+@case("CG-JOIN-RESUME-CHANGED")
+def resumption_with_other_topics_begins_a_session(s: ConsumerScript) -> None:
+    """A released member that resumes with another subscription begins a session."""
+    s.join("A1")
+    s.release("A1")
+    _session_after(s, lambda: s.join("A1", instance=None, topics=BOTH), "A1", None)
+
+
+@case("CG-JOIN-BECOME-STATIC")
+def new_instance_begins_a_session(s: ConsumerScript) -> None:
+    """A dynamic member that becomes static begins a session, and takes the new rack."""
+    s.join("m")
+    _session_after(s, lambda: s.join("m", instance="A", rack_id="other"), "m", "A")
+
+
+@case("CG-JOIN-BECOME-STATIC-CHANGED")
+def new_instance_with_other_topics_begins_a_session(s: ConsumerScript) -> None:
+    """A dynamic member that becomes static with another subscription begins a session."""
+    s.join("m")
+    _session_after(s, lambda: s.join("m", instance="A", topics=BOTH), "m", "A")
+
+
+@case("CG-JOIN-CHANGE-INSTANCE")
+def other_instance_begins_a_session(s: ConsumerScript) -> None:
+    """A static member that changes its instance begins a session, and takes the new rack."""
+    s.join("A1")
+    _session_after(s, lambda: s.join("A1", instance="B", rack_id="other"), "A1", "B")
+
+
+@case("CG-JOIN-CHANGE-INSTANCE-CHANGED")
+def other_instance_with_other_topics_begins_a_session(s: ConsumerScript) -> None:
+    """A static member that changes its instance and subscription begins a session."""
+    s.join("A1")
+    _session_after(s, lambda: s.join("A1", instance="B", topics=BOTH), "A1", "B")
+
+
+@case("CG-JOIN-TARGET-LOST")
+def lost_target_begins_a_session(s: ConsumerScript) -> None:
+    """A member that loses its target begins a session, and takes the new rack."""
+    s.join("m", "n")
+    s.beat("m")
+    _session_after(s, lambda: s.join("m", instance="A", rack_id="other"), "m", "A")
+
+
+@case("CG-JOIN-TARGET-LOST-CHANGED")
+def lost_target_with_other_topics_begins_a_session(s: ConsumerScript) -> None:
+    """A member that loses its target, with another subscription, begins a session."""
+    s.join("m", "n")
+    s.beat("m")
+    _session_after(s, lambda: s.join("m", instance="A", topics=BOTH), "m", "A")
+
+
+@case("CG-BEAT-ALIVE")
+def heartbeat_with_another_rack(s: ConsumerScript) -> None:
+    """A heartbeat with another rack begins a session, and the member has that rack then."""
+    s.join("A1")
+    _session_after(s, lambda: s.beat("A1", rack_id="other"), "A1")
+
+
+@case("CG-BEAT-ALIVE-CHANGED")
+def heartbeat_with_other_topics_begins_a_session(s: ConsumerScript) -> None:
+    """A heartbeat with another subscription begins a session."""
+    s.join("A1")
+    _session_after(s, lambda: s.beat("A1", subscribed_topic_names=BOTH), "A1")
+
+
+@case("CG-BEAT-REPEATED")
+def repeated_heartbeat_begins_a_session(s: ConsumerScript) -> None:
+    """A heartbeat that is sent again begins a session, and the member has the new rack then."""
+    s.advanced()
+    _session_after(s, lambda: s.beat("A1", epoch=EpochOf("A1", back=1), rack_id="other"), "A1")
+
+
+@case("CG-BEAT-REPEATED-CHANGED")
+def repeated_heartbeat_with_other_topics_begins_a_session(s: ConsumerScript) -> None:
+    """A heartbeat that is sent again with another subscription begins a session."""
+    s.advanced()
+    again: dict[str, Any] = {"epoch": EpochOf("A1", back=1), "subscribed_topic_names": BOTH}
+    _session_after(s, lambda: s.beat("A1", **again), "A1")
+
+
 @case("CG-REBALANCE-EXPIRED")
 def partitions_are_not_given_up(s: ConsumerScript) -> None:
     """A member sends heartbeats, but gives no partitions up within its rebalance timeout."""
@@ -139,8 +319,10 @@ def partitions_are_given_up_in_time(s: ConsumerScript) -> None:
 
 # Failovers.
 
+FAILOVERS = registry()
 
-@case("CG-FAILOVER-GROUP", "CG-JOIN-UNRELEASED", features=("restart",))
+
+@FAILOVERS.case("CG-FAILOVER-GROUP", "CG-JOIN-UNRELEASED", features=("restart",))
 def live_member_after_a_failover(s: ConsumerScript) -> None:
     """After a failover a live member goes on, and a second process of it is still refused."""
     s.reconciled("A1", "B1")
@@ -150,7 +332,7 @@ def live_member_after_a_failover(s: ConsumerScript) -> None:
     s.describe()
 
 
-@case("CG-FAILOVER-GROUP", "CG-JOIN-RETURN", features=("restart",))
+@FAILOVERS.case("CG-FAILOVER-GROUP", "CG-JOIN-RETURN", features=("restart",))
 def released_member_after_a_failover(s: ConsumerScript) -> None:
     """A released member is still released after a failover, and its next process gets its place."""
     s.reconciled("A1", "B1")
@@ -173,7 +355,7 @@ def sessions_begin_anew_after_a_failover(s: ConsumerScript) -> None:
     s.join("A2")
 
 
-@case("CG-REBALANCE-EXPIRED-RELEASED", features=("restart",))
+@FAILOVERS.case("CG-REBALANCE-EXPIRED-RELEASED", features=("restart",))
 def released_while_giving_up_before_a_failover(s: ConsumerScript) -> None:
     """A member is released while it has partitions to give up; after a failover its R runs."""
     s.join("A1", rebalance=Ms("short rebalance"))
@@ -188,7 +370,7 @@ def released_while_giving_up_before_a_failover(s: ConsumerScript) -> None:
     s.describe()
 
 
-@case("CG-FAILOVER-GROUP", "CG-JOIN-CHANGE-INSTANCE", features=("restart",))
+@FAILOVERS.case("CG-FAILOVER-GROUP", "CG-JOIN-CHANGE-INSTANCE", features=("restart",))
 def changed_instance_after_a_failover(s: ConsumerScript) -> None:
     """A member changed its instance before a failover; then somebody brings the old one."""
     s.reconciled("A1")
@@ -199,7 +381,7 @@ def changed_instance_after_a_failover(s: ConsumerScript) -> None:
     s.describe()
 
 
-@case("CG-FAILOVER-GROUP", "CG-BEAT-ALIVE", features=("restart",))
+@FAILOVERS.case("CG-FAILOVER-GROUP", "CG-BEAT-ALIVE", features=("restart",))
 def failover_while_partitions_move(s: ConsumerScript) -> None:
     """A failover while a member gives partitions up: it goes on where it was."""
     s.join("A1", "B1")
@@ -221,7 +403,7 @@ def restart_within_the_interval(s: ConsumerScript) -> None:
     """A process restarts with other topics within the interval: it may get the old target first."""
     s.join("A1")
     s.release("A1")
-    s.join("A2", topics=("t", "u"))
+    s.join("A2", topics=BOTH)
     s.beat("A2")
     s.describe()
 
@@ -233,6 +415,70 @@ def newcomers_within_the_interval(s: ConsumerScript) -> None:
     s.beat("A1", "B1", "C1")
     s.describe()
     s.beat("A1", "B1", "C1")
+    s.describe()
+
+
+def _target_is_due(s: ConsumerScript) -> None:
+    """Let a member leave within the interval, so that a target is due; let the interval end."""
+    s.join("k")
+    s.leave("k")
+    s.pause("short rebalance")
+
+
+@batched("CG-JOIN-RETURN", config=_INTERVAL)
+def return_after_the_interval(s: ConsumerScript) -> None:
+    """A target is due after the interval: a return makes it."""
+    s.reconciled("A1")
+    s.release("A1")
+    _target_is_due(s)
+    s.join("A2")
+    s.describe()
+
+
+@batched("CG-JOIN-RETURN-SELF", config=_INTERVAL)
+def return_under_its_id_after_the_interval(s: ConsumerScript) -> None:
+    """A target is due after the interval: a return under its own id makes it."""
+    s.reconciled("A1")
+    s.release("A1")
+    _target_is_due(s)
+    s.join("A1")
+    s.describe()
+
+
+@batched("CG-JOIN-RESUME", config=_INTERVAL)
+def resumption_after_the_interval(s: ConsumerScript) -> None:
+    """A target is due after the interval: a released member that resumes makes it."""
+    s.reconciled("A1")
+    s.release("A1")
+    _target_is_due(s)
+    s.join("A1", instance=None)
+    s.describe()
+
+
+@batched("CG-JOIN-REJOIN", config=_INTERVAL)
+def join_without_instance_after_the_interval(s: ConsumerScript) -> None:
+    """A target is due after the interval: a member that joins again makes and takes it."""
+    s.join("m")
+    _target_is_due(s)
+    s.join("m")
+    s.describe()
+
+
+@batched("CG-LEAVE-FOR-GOOD", named="CG-JOIN-BECOME-STATIC", config=_INTERVAL)
+def new_instance_after_the_interval(s: ConsumerScript) -> None:
+    """A target is due after the interval: a dynamic member that becomes static makes it."""
+    s.join("m")
+    _target_is_due(s)
+    s.join("m", instance="A")
+    s.describe()
+
+
+@batched("CG-LEAVE-FOR-GOOD", named="CG-JOIN-CHANGE-INSTANCE", config=_INTERVAL)
+def other_instance_after_the_interval(s: ConsumerScript) -> None:
+    """A target is due after the interval: a member that changes its instance makes it."""
+    s.join("A1")
+    _target_is_due(s)
+    s.join("A1", instance="B")
     s.describe()
 
 

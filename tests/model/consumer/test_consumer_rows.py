@@ -19,7 +19,8 @@ from fencepost.model.revisions import revisions
 V = TypeVar("V", str, int)
 ByRevision: TypeAlias = V | dict[str, V]
 
-UP_TO_4_2 = ("consumer-4.0", "consumer-4.2")
+UP_TO_4_1 = ("consumer-4.0", "consumer-4.1")
+UP_TO_4_2 = (*UP_TO_4_1, "consumer-4.2")
 UP_TO_4_3_1 = (*UP_TO_4_2, "consumer-4.3", "consumer-4.3.1")
 ALL = (*UP_TO_4_3_1, "consumer-4.4", "pr-23542", "kip-848")
 FULL: Mapping[str, int] = {"group.consumer.max.size": 2}
@@ -116,9 +117,9 @@ JOINS = (
         {PR: 1, KIP: 1, "": 0},
     ),
     Row("J6", AWAY + "join m1 A", NONE, 0, {"m1": {0, 1}}),
-    Row("J7", TWO + "join m1", {"consumer-4.0": EPOCH, "": NONE}, 0, {"m1": {0, 1}}),
+    Row("J7", TWO + "join m1", {**dict.fromkeys(UP_TO_4_1, EPOCH), "": NONE}, 0, {"m1": {0, 1}}),
     Row("J7-first", ONE + "join m1", NONE, 0, {"m1": {0, 1, 2, 3}}),
-    Row("J8", AWAY + "join m1", {"consumer-4.0": EPOCH, "": NONE}, 0, {"m1": {0, 1}}),
+    Row("J8", AWAY + "join m1", {**dict.fromkeys(UP_TO_4_1, EPOCH), "": NONE}, 0, {"m1": {0, 1}}),
     Row("J9", "join m1; join m1 A", {PR: INVALID, "": NONE}, 0, {"m1": {0, 1, 2, 3}}),
     Row("J10", TWO + "join m1 C", {PR: INVALID, "": NONE}, 0, {"m1": {0, 1}}),
     Row(
@@ -213,7 +214,7 @@ REMOVALS = (
 )
 
 STALE = "STALE_MEMBER_EPOCH"
-_HELD = {"consumer-4.0": STALE, "consumer-4.2": STALE, KIP: STALE, "": NONE}
+_HELD = {**dict.fromkeys((*UP_TO_4_2, KIP), STALE), "": NONE}
 OFFSETS = (
     Row("O1", TWO + "commit m1 A", NONE),
     Row("O1-no-instance", TWO + "commit m1", NONE),
@@ -246,12 +247,7 @@ OFFSETS = (
     Row(
         "O9-older",
         ADVANCED + "txn m1 - epoch=previous",
-        {
-            "consumer-4.0": "ILLEGAL_GENERATION",
-            "consumer-4.2": "ILLEGAL_GENERATION",
-            KIP: "ILLEGAL_GENERATION",
-            "": NONE,
-        },
+        {**dict.fromkeys((*UP_TO_4_2, KIP), "ILLEGAL_GENERATION"), "": NONE},
     ),
     Row("O9-newer", TWO + "txn m1 - epoch=newer", "ILLEGAL_GENERATION"),
     Row("O9-unknown", TWO + "txn x - epoch=3", UNKNOWN),
@@ -459,6 +455,15 @@ def test_l1_a_release_gives_up_what_was_to_be_revoked_and_answers_without_interv
     assert world.left_ms("m1") == 5_000
     world.play("beat m2")
     assert world.numbers("m2") == {2, 3}
+
+
+@pytest.mark.parametrize("revision", ALL)
+def test_what_a_member_gives_up_it_may_have_again_at_once_since_4_1(revision: str) -> None:
+    world = ConsumerWorld(revision)
+    world.play("join m1 A; join m2 B; beat m1; leave m2 B; beat m1")
+    assert len(world.numbers("m1")) == (2 if revision == "consumer-4.0" else 4)
+    world.play("beat m1")
+    assert len(world.numbers("m1")) == 4
 
 
 @pytest.mark.parametrize("revision", ALL)

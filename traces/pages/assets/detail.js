@@ -118,7 +118,7 @@ class Detail {
 }
 
 function weight(name) {
-  const order = ["state", "generation", "leader", "protocol", "instance ", "pending ", "member ", "session timer", "join timer", "sync timer"];
+  const order = ["state", "generation", "epoch", "target epoch", "leader", "protocol", "instance ", "pending ", "member ", "session timer", "join timer", "sync timer"];
   const place = order.findIndex((start) => name.replace(/^group .* · /, "").startsWith(start));
   return place < 0 ? order.length : place;
 }

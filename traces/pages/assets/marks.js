@@ -187,10 +187,10 @@ function coordinator(trace, place, view, at, seen, chosen) {
 function band(phase, trace, place, view) {
   const [left, right] = span(phase, trace, place), y = place.group(phase.group) + 4;
   const found = [box(left, y, right - left, 20, phase.state, { rx: 3 })];
-  found[0].append(draw("title", null, `${phase.state}, generation ${phase.generation}`));
+  found[0].append(draw("title", null, `${phase.state}, ${phase.counts} ${phase.generation}`));
   const sticky = Math.min(Math.max(left, view.left) + 7, right - 4), room = (right - sticky) / LETTER;
-  const full = `${phase.state} · generation ${phase.generation}`;
-  const said = room >= full.length ? full : room >= 14 ? clip(`${phase.state.length > 10 ? `${phase.state.slice(0, 9)}…` : phase.state} · g${phase.generation}`, room) : room > 2.5 ? `g${phase.generation}` : "";
+  const full = `${phase.state} · ${phase.counts} ${phase.generation}`;
+  const said = room >= full.length ? full : room >= 14 ? clip(`${phase.state.length > 10 ? `${phase.state.slice(0, 9)}…` : phase.state} · ${phase.counts[0]}${phase.generation}`, room) : room > 2.5 ? `${phase.counts[0]}${phase.generation}` : "";
   if (said) found.push(words(sticky, y + 14, said, "phase-text"));
   return found;
 }
