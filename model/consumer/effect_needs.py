@@ -51,7 +51,7 @@ _BOTH = frozenset(
 TABLES: dict[str, frozenset[Enum]] = {
     JOIN_TABLE: _JOINS | _BOTH,
     BEAT_TABLE: _BOTH,
-    LEAVE_TABLE: frozenset({Do.RELEASE, Do.ANSWER_EPOCH}),
+    LEAVE_TABLE: frozenset({Do.RELEASE, Do.RELEASE_SETTLED, Do.ANSWER_EPOCH}),
     "LeaveGroup": frozenset({Do.ANSWER_ROWS, Do.ANSWER_ROWS_UNKNOWN}),
     REMOVAL_TABLE: frozenset({Do.REMOVE_HOLDER}),
     "ConsumerGroupDescribe": frozenset({Do.ANSWER_DESCRIPTION, Do.ANSWER_DESCRIPTION_KEPT}),
@@ -116,6 +116,7 @@ NEEDS: dict[Enum, tuple[Need, ...]] = {
     Do.MAP_CALLER: (_INSTANCE, _MEMBER),
     Do.UPDATE_MEMBER: (_MEMBER,),
     Do.RELEASE: (_MEMBER,),
+    Do.RELEASE_SETTLED: (_MEMBER,),
     Do.REMOVE_MEMBER: (_MEMBER,),
     Do.REMOVE_HOLDER: (_HOLDER,),
     Do.RECONCILE: (_MEMBER,),

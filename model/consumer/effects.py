@@ -29,6 +29,10 @@ class Do(Enum):
         "the caller is released: epoch -2, nothing to revoke, what it is assigned counts from "
         "epoch 0; its session timer goes on"
     )
+    RELEASE_SETTLED = (
+        "the caller is released: epoch -2, nothing to revoke, nothing to wait for; its session "
+        "timer goes on"
+    )
     REMOVE_MEMBER = "remove the member"
     REMOVE_HOLDER = "remove the holder of the instance"
     # epochs, target and assignments

@@ -6,6 +6,7 @@ A handler makes the points of a request, carries out the rule of each, and answe
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -15,7 +16,7 @@ from fencepost.model.consumer.effects import Do
 from fencepost.model.consumer.group import ASSIGNMENT, REBALANCE, SESSION, ConsumerGroup
 from fencepost.model.consumer.open_targets import decided
 from fencepost.model.consumer.settings import PARTITIONS
-from fencepost.model.consumer.topics import TopicIds
+from fencepost.model.consumer.topics import PartitionCount, TopicIds
 from fencepost.model.consumer.vocabulary import BEAT_TABLE, JOIN_TABLE, LEAVE_TABLE, REMOVAL_TABLE
 from fencepost.model.machine import Machine
 from fencepost.model.messages.consumer_messages import (
@@ -51,6 +52,20 @@ def heartbeat(
     group_id: str,
 ) -> tuple[Outcome, ...]:
     """Handle a ConsumerGroupHeartbeat: a join, a heartbeat proper, or a leave, by its epoch."""
+    count = partial(partition_count, machine, request)
+    return decide_heartbeat(machine, group, request, message, span, here, count)
+
+
+def decide_heartbeat(
+    machine: Machine,
+    group: ConsumerGroup | None,
+    request: Incoming,
+    message: ConsumerGroupHeartbeatRequest,
+    span: Span,
+    here: Availability,
+    count: PartitionCount,
+) -> tuple[Outcome, ...]:
+    """Handle a heartbeat.  `count`: returns the partitions of a topic."""
     table, points = _points(machine, group, request, message, here)
     outcomes: dict[Outcome, None] = {}
     for point in points:
@@ -59,7 +74,7 @@ def heartbeat(
         work.caller, work.instance = message.member_id, message.instance_id
         work.ids, work.assign = TopicIds(machine.topics), machine.assign
         work.owned = features.owned_partitions(group, message, work.ids)
-        work.count = lambda name: partition_count(machine, request, name)
+        work.count = count
         for done in machine.perform(work, rule):
             if rule.answer is not None:
                 done.emit(request.id, answer_bodies.heartbeat_error(rule))

@@ -214,6 +214,12 @@ def release(work: ConsumerWork) -> None:
     work.group = work.group.with_member(released).without_timer(REBALANCE, work.caller)
 
 
+def release_settled(work: ConsumerWork) -> None:
+    """Release the caller, which has no phase to go on with when it returns."""
+    release(work)
+    work.group = work.group.with_member(replace(caller(work), phase=Phase.STABLE))
+
+
 def remove_member(work: ConsumerWork) -> None:
     """Remove the caller, or the member whose timer expired."""
     work.group = work.group.without_member(caller(work).member_id)
@@ -456,6 +462,7 @@ _EFFECTS: dict[Enum, Effect] = {
     Do.MAP_CALLER: map_caller,
     Do.UPDATE_MEMBER: update_member,
     Do.RELEASE: release,
+    Do.RELEASE_SETTLED: release_settled,
     Do.REMOVE_MEMBER: remove_member,
     Do.REMOVE_HOLDER: remove_holder,
     Do.BUMP_EPOCH: bump_epoch,

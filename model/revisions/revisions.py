@@ -26,6 +26,7 @@ from fencepost.model.revisions.experiments import PREREGISTERED, STANDBY, TARGET
 from fencepost.model.revisions.kip import KIP_345
 from fencepost.model.revisions.mixed_releases import MIXED_REVISIONS
 from fencepost.model.revisions.release_revisions import RELEASES, gates_ahead, release, was_released
+from fencepost.model.revisions.streams_releases import STREAMS_4_4
 from fencepost.model.suggestions import did_you_mean
 from fencepost.model.table.table import Rule, Table
 
@@ -51,7 +52,9 @@ CONSUMER_NAMES: tuple[str, ...] = tuple(revision.name for revision in CONSUMER_R
 ALL_NAMES = (*NAMES, *CONSUMER_NAMES)
 MIXED_NAMES: tuple[str, ...] = tuple(revision.name for revision in MIXED_REVISIONS)
 """Those of mixed groups, with members of both protocols; the first is their base."""
-_NAMED |= {revision.name: revision for revision in (*CONSUMER_REVISIONS, *MIXED_REVISIONS)}
+_NAMED |= {
+    revision.name: revision for revision in (*CONSUMER_REVISIONS, *MIXED_REVISIONS, STREAMS_4_4)
+}
 
 
 _WITHOUT_OLD_JOINS = (4, 0, 0)
