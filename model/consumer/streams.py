@@ -115,9 +115,9 @@ def heartbeat(
 ) -> tuple[Outcome, ...]:
     """Handle a StreamsGroupHeartbeat."""
     inner = _as_consumer(group, message)
-    asked = replace(request, message=inner, version=1)
+    restated = replace(request, message=inner, version=1)
     count = partial(_task_count, machine, request)
-    outcomes = handlers.decide_heartbeat(machine, group, asked, inner, span, here, count)
+    outcomes = handlers.decide_heartbeat(machine, group, restated, inner, span, here, count)
     return tuple(
         replace(
             outcome,

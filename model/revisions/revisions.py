@@ -49,9 +49,10 @@ NAMES: tuple[str, ...] = (*_NAMED, *(f"kafka-{a}.{b}" for a, b in RELEASES))
 """The names of all shipped revisions of the classic protocol."""
 CONSUMER_NAMES: tuple[str, ...] = tuple(revision.name for revision in CONSUMER_REVISIONS)
 """Those of the consumer protocol; the first is its base."""
-ALL_NAMES = (*NAMES, *CONSUMER_NAMES)
 MIXED_NAMES: tuple[str, ...] = tuple(revision.name for revision in MIXED_REVISIONS)
 """Those of mixed groups, with members of both protocols; the first is their base."""
+ALL_NAMES = (*NAMES, *CONSUMER_NAMES, *MIXED_NAMES, STREAMS_4_4.name)
+"""All of them, and that of streams groups."""
 _NAMED |= {
     revision.name: revision for revision in (*CONSUMER_REVISIONS, *MIXED_REVISIONS, STREAMS_4_4)
 }

@@ -27,7 +27,7 @@ _TABLES = (
     timers.FAILOVER,
     timers.CLEANUP,
 )
-_SEEN = frozenset(
+_MEASURED_RULES = frozenset(
     {
         "CG-JOIN-STATIC-NEW",
         "CG-JOIN-UNRELEASED",
@@ -56,7 +56,9 @@ _CHANGED = "-CHANGED"
 def _of_streams(rule: Rule) -> Rule:
     """Return a rule as streams groups have it."""
     new = (
-        rule.but(source=_MEASURED) if rule.id in _SEEN else rule.but(source=_READ, level=Level.MAY)
+        rule.but(source=_MEASURED)
+        if rule.id in _MEASURED_RULES
+        else rule.but(source=_READ, level=Level.MAY)
     )
     if rule.id.endswith(_CHANGED):
         same = CONSUMER_4_4.rule(rule.id.removesuffix(_CHANGED))
