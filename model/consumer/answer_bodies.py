@@ -159,7 +159,8 @@ def observed_target(answer: Message | None, group_id: str) -> dict[TopicPartitio
 def classic_describe_answer(group_id: str, rule: Rule) -> DescribeGroupsResponse:
     """Answer a DescribeGroups: for that API there is no group of this protocol."""
     assert rule.answer is not None
-    row = DescribedGroup(error_code=rule.answer.value, group_id=group_id, group_state="Dead")
+    state = "Empty" if Do.ANSWER_EMPTY in rule.effect else "Dead"
+    row = DescribedGroup(error_code=rule.answer.value, group_id=group_id, group_state=state)
     return DescribeGroupsResponse(groups=(row,))
 
 

@@ -14,7 +14,7 @@ class Do(Enum):
     """One step of an effect; the value is its sentence in the printed table."""
 
     # who is a member
-    CREATE_GROUP = "a group that is absent comes to exist, at epoch 1"
+    CREATE_GROUP = "a group that is absent, or has offsets alone, comes to exist, at epoch 1"
     CREATE_GROUP_AT_ZERO = "a group that is absent comes to exist, at epoch 0"
     ADD_DYNAMIC = "add a member under the id that was sent, or a new one"
     ADD_STATIC = "add a member under the id that was sent, or a new one, and map the instance to it"
@@ -70,6 +70,7 @@ class Do(Enum):
     ANSWER_PARTITIONS = "answer each partition"
     ANSWER_OFFSETS = "answer the stored offsets"
     ANSWER_DEAD = "answer that the group is Dead"
+    ANSWER_EMPTY = "answer that the group is Empty, of no protocol"
     # timers and storage
     RESTART_SESSION = "the session timer restarts"
     STORE_OFFSETS = "store the offsets"

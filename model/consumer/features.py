@@ -50,6 +50,8 @@ def kind(group: ConsumerGroup | None) -> Kind:
     """Return the kind of group that there is."""
     if group is None:
         return Kind.ABSENT
+    if group.is_simple:
+        return Kind.SIMPLE
     return Kind.CONSUMER if group.members else Kind.EMPTY
 
 
@@ -128,6 +130,10 @@ def _compared(group: ConsumerGroup | None, request: ConsumerGroupHeartbeatReques
     return None if where is Inst.DANGLING else group.member(request.member_id)
 
 
+_NEW = Member(member_id="", instance_id=None, client_id="", rebalance_timeout_ms=0)
+"""A member before its join: it subscribes to nothing."""
+
+
 def change(member: Member | None, request: ConsumerGroupHeartbeatRequest) -> Change:
     """Compare the subscription with that of a member; None: there is nothing to compare."""
     if member is None:
@@ -177,6 +183,8 @@ def join_points(
     member_id, instance_id = join.member_id, join.instance_id
     member = None if group is None else group.member(member_id)
     compared = _compared(group, join)
+    is_alone = inst(group, instance_id, member_id) in {Inst.NONE, Inst.UNMAPPED}
+    is_new = member is None and is_alone
     return tuple(
         (
             version,
@@ -192,7 +200,7 @@ def join_points(
             holder(group, instance_id),
             caller(group, member_id),
             member is not None and group is not None and group.is_reconciled(member),
-            change(compared, join),
+            change(_NEW if is_new else compared, join),
         )
         for assignor in assignors(group, compared, join.server_assignor)
     )

@@ -198,6 +198,11 @@ class ConsumerGroup(msgspec.Struct, frozen=True, cache_hash=True):
         return replace(self, timers=timers)
 
     @property
+    def is_simple(self) -> bool:
+        """Return True if a commit made the group, and nobody was ever a member."""
+        return self.epoch == 0 and not self.members
+
+    @property
     def state(self) -> GroupState:
         """The state of the group in descriptions: a released member counts as reconciling."""
         if not self.members:

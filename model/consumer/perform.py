@@ -63,8 +63,8 @@ def sent_or_fresh_id(work: ConsumerWork) -> str:
 
 
 def create_group(work: ConsumerWork) -> None:
-    """Create a group of epoch 1, if it is absent."""
-    if work.start is None:
+    """Create a group of epoch 1, if it is absent, or has offsets alone."""
+    if work.start is None or work.start.is_simple:
         work.create()
         work.group = replace(work.group, epoch=1)
 
@@ -476,6 +476,7 @@ _EFFECTS: dict[Enum, Effect] = {
     Do.ANSWER_DESCRIPTION: _fill,
     Do.ANSWER_DESCRIPTION_KEPT: _fill,
     Do.ANSWER_DEAD: _fill,
+    Do.ANSWER_EMPTY: _fill,
     Do.ANSWER_PARTITIONS: _fill,
     Do.ANSWER_OFFSETS: _fill,
     Do.STORE_OFFSETS: store_offsets,

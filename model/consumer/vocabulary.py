@@ -17,9 +17,13 @@ from fencepost.model.table.shared_features import ROOM, Room, Word
 
 
 class Kind(Word):
-    """The group that the request names."""
+    """The group that the request names.
+
+    SIMPLE: a commit made it, and nobody was ever a member; it is none of this protocol yet.
+    """
 
     ABSENT = "absent"
+    SIMPLE = "of offsets alone"
     EMPTY = "without members"
     CONSUMER = "with members"
 
@@ -218,6 +222,7 @@ RELATED: tuple[Feature, ...] = (
 )
 """Features some of whose values can't occur together; `feasible` uses no others."""
 
+_MEMBERLESS = frozenset({Kind.ABSENT, Kind.SIMPLE, Kind.EMPTY})
 _MAPPED = frozenset({Inst.OWN, Inst.OTHER})
 _OF_NOBODY = frozenset({MemberEpoch.NEGATIVE, MemberEpoch.POSITIVE})
 
@@ -227,19 +232,17 @@ def feasible(answers: dict[int, Hashable]) -> bool:
 
     Impossible are: members, mapped instances or a full group where there are no members; an
     instance mapped to the caller when the caller is no member; a holder without a mapped instance;
-    an epoch, a subscription or an assignor to compare without a member to compare with; a released
-    member that is reconciled.
+    an epoch, a subscription or an assignor to compare without a member to compare with (a new
+    member's subscription is compared with none at all); a released member that is reconciled.
     """
 
     def get(feature: Feature) -> Hashable:
         return answers.get(id(feature))
 
     kind, mid, inst, caller = get(KIND), get(MID), get(INST), get(CALLER)
-    if kind in {Kind.ABSENT, Kind.EMPTY} and (
-        mid is Mid.MEMBER or inst in _MAPPED or get(ROOM) is Room.FULL
-    ):
+    if kind in _MEMBERLESS and (mid is Mid.MEMBER or inst in _MAPPED or get(ROOM) is Room.FULL):
         return False
-    if kind is Kind.ABSENT and inst is Inst.DANGLING:
+    if kind in {Kind.ABSENT, Kind.SIMPLE} and inst is Inst.DANGLING:
         return False
     if inst is Inst.OWN and mid not in {Mid.MEMBER, None}:
         return False
@@ -253,7 +256,8 @@ def feasible(answers: dict[int, Hashable]) -> bool:
         return False
     if (epoch := get(EPOCH)) is not None and (epoch is Epoch.MEANINGLESS) is (mid is Mid.MEMBER):
         return False
-    return _is_feasible_change(get(CHANGE), get(ASSIGNOR), get(HOLDER), mid, inst)
+    is_join = get(EPOCH) is None
+    return _is_feasible_change(get(CHANGE), get(ASSIGNOR), get(HOLDER), mid, inst, is_join=is_join)
 
 
 def _is_feasible_holder(holder: Hashable, inst: Hashable, caller: Hashable) -> bool:
@@ -267,12 +271,20 @@ def _is_feasible_holder(holder: Hashable, inst: Hashable, caller: Hashable) -> b
 
 
 def _is_feasible_change(
-    change: Hashable, assignor: Hashable, holder: Hashable, mid: Hashable, inst: Hashable
+    change: Hashable,
+    assignor: Hashable,
+    holder: Hashable,
+    mid: Hashable,
+    inst: Hashable,
+    *,
+    is_join: bool,
 ) -> bool:
     if change is None:
         return True
-    own = mid is Mid.MEMBER and inst in {Inst.NONE, Inst.UNMAPPED, Inst.OWN}
+    alone = inst in {Inst.NONE, Inst.UNMAPPED}
+    own = mid is Mid.MEMBER and (alone or inst is Inst.OWN)
     comparable = own or (inst is Inst.OTHER and holder in {Holder.RELEASED, Holder.CLASSIC})
-    if comparable is (change is Change.MEANINGLESS):
+    is_new = is_join and mid in {Mid.EMPTY, Mid.UNKNOWN} and alone
+    if (comparable or is_new) is (change is Change.MEANINGLESS):
         return False
     return comparable or assignor is not Assignor.ANOTHER

@@ -98,6 +98,7 @@ _OLD_STEPS: dict[Enum, tuple[Enum, ...]] = {
     Do.CREATE_GROUP: (Do.CREATE_GROUP_AT_ZERO,),
     Do.RECOMPUTE_TARGET: (Do.RECOMPUTE_TARGET_AT_ONCE,),
 }
+_OLD_TARGETS = {Do.RECOMPUTE_TARGET: _OLD_STEPS[Do.RECOMPUTE_TARGET]}
 _AT_ONCE = "; the target is made anew at once"
 
 
@@ -106,7 +107,9 @@ def _without_batches(revision: Revision) -> Iterator[SetRule]:
     for table, rule in revision.rules():
         if Do.RECOMPUTE_TARGET in rule.effect:
             passage = _BEFORE_E1 if Do.CREATE_GROUP in rule.effect else _BEFORE_BATCHES
-            changed = _swapped(rule, _OLD_STEPS).but(because=f"{rule.because}{_AT_ONCE}")
+            # A join that bumps nothing makes a group of epoch 1 in these releases, too.
+            steps = _OLD_STEPS if Do.BUMP_EPOCH in rule.effect else _OLD_TARGETS
+            changed = _swapped(rule, steps).but(because=f"{rule.because}{_AT_ONCE}")
             yield _set(changed, table, passage)
 
 

@@ -69,6 +69,16 @@ def description_as_a_classic_group_below_6(s: ConsumerScript) -> None:
     s.describe_as_classic(version=5)
 
 
+@case("CG-DESCRIBE-CLASSIC-SIMPLE", "CG-DESCRIBE-ABSENT")
+def descriptions_of_a_group_of_offsets(s: ConsumerScript) -> None:
+    """A group that a commit made is of no protocol: DescribeGroups has it."""
+    s.commit("x", member_id="", epoch=-1)
+    s.describe_as_classic(version=6)
+    s.describe()
+    s.delete_groups()
+    s.describe_as_classic(version=6)
+
+
 @case("CG-DELETE-MEMBERS")
 def deletion_of_a_group_with_a_released_member(s: ConsumerScript) -> None:
     """A group whose only member is released isn't empty."""

@@ -63,6 +63,15 @@ def null_expression(s: ConsumerScript) -> None:
     s.beat("A1")
 
 
+@case("CG-JOIN-DYNAMIC-NEW-IDLE", "CG-JOIN-STATIC-NEW-IDLE")
+def empty_subscription(s: ConsumerScript) -> None:
+    """Members that subscribe to nothing join without a new epoch."""
+    s.join("A1")
+    s.join("m", topics=())
+    s.join("B1", topics=())
+    s.describe()
+
+
 @case("CG-JOIN-ASSIGNOR-UNKNOWN", "CG-DESCRIBE-ABSENT")
 def unknown_assignor(s: ConsumerScript) -> None:
     """A join asks for an assignor that the broker doesn't have."""

@@ -142,6 +142,14 @@ def commit_to_an_absent_group(s: ConsumerScript) -> None:
     s.join("A1")
 
 
+@case("CG-FETCH-SIMPLE")
+def fetch_by_a_stranger_from_a_group_of_offsets(s: ConsumerScript) -> None:
+    """A group that a commit made asks nobody for a member id, nor for an epoch."""
+    s.commit("x", member_id="", epoch=-1)
+    s.fetch("x", member_id=NOBODY, epoch=7)
+    s.beat("x", member_id=NOBODY, epoch=1)
+
+
 @case("CG-COMMIT-GROUP-NOT-FOUND")
 def commit_of_a_stranger_to_an_absent_group(s: ConsumerScript) -> None:
     """A commit with an epoch to a group that doesn't exist."""

@@ -79,7 +79,7 @@ def absent(prefix: str) -> Rule:
     """Make the check of a group that doesn't exist."""
     return Rule(
         f"{prefix}-GROUP-ABSENT",
-        when(kind=Kind.ABSENT),
+        when(kind=(Kind.ABSENT, Kind.SIMPLE)),
         answer=Error.GROUP_ID_NOT_FOUND,
         level=Level.SHOULD,
         source=src.KAFKA_VALIDATE,

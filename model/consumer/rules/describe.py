@@ -46,11 +46,11 @@ DESCRIBE = Table(
     (
         Rule(
             "CG-DESCRIBE-ABSENT",
-            when(kind=Kind.ABSENT),
+            when(kind=(Kind.ABSENT, Kind.SIMPLE)),
             answer=Error.GROUP_ID_NOT_FOUND,
             level=Level.SHOULD,
             source=src.KAFKA_ADMIN,
-            because="a group that doesn't exist can't be described",
+            because="a group that doesn't exist, or is none of this protocol, can't be described",
         ),
         Rule(
             "CG-DESCRIBE-GROUP",
@@ -64,6 +64,7 @@ DESCRIBE = Table(
     ),
 )
 
+_OF_CONSUMERS = (Kind.ABSENT, Kind.EMPTY, Kind.CONSUMER)
 _CLASSIC_VERSION = version_feature(6)
 CLASSIC_DESCRIBE = Table(
     "DescribeGroups",
@@ -72,7 +73,7 @@ CLASSIC_DESCRIBE = Table(
     (
         Rule(
             "CG-DESCRIBE-CLASSIC-LEGACY",
-            when(version=_CLASSIC_VERSION.below(6)),
+            when(version=_CLASSIC_VERSION.below(6), kind=_OF_CONSUMERS),
             (Do.ANSWER_DEAD,),
             Error.NONE,
             level=Level.SHOULD,
@@ -81,12 +82,21 @@ CLASSIC_DESCRIBE = Table(
         ),
         Rule(
             "CG-DESCRIBE-CLASSIC",
-            when(version=_CLASSIC_VERSION.at_least(6)),
+            when(version=_CLASSIC_VERSION.at_least(6), kind=_OF_CONSUMERS),
             (Do.ANSWER_DEAD,),
             Error.GROUP_ID_NOT_FOUND,
             level=Level.SHOULD,
             source=src.KIP_1043,
             because="for this API the group doesn't exist, since it is none of that protocol",
+        ),
+        Rule(
+            "CG-DESCRIBE-CLASSIC-SIMPLE",
+            when(kind=Kind.SIMPLE),
+            (Do.ANSWER_EMPTY,),
+            Error.NONE,
+            level=Level.SHOULD,
+            source=src.KAFKA_SIMPLE,
+            because="a group of offsets alone is of no protocol, and this API has it",
         ),
     ),
 )
@@ -117,7 +127,7 @@ DELETE = Table(
         ),
         Rule(
             "CG-DELETE-EMPTY",
-            when(kind=Kind.EMPTY),
+            when(kind=(Kind.SIMPLE, Kind.EMPTY)),
             (Do.FORGET,),
             Error.NONE,
             level=Level.SHOULD,

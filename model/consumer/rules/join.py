@@ -8,6 +8,7 @@ brings its instance is refused, even the holder itself.  Only a released holder 
 from __future__ import annotations
 
 from fencepost.model.consumer.cells import (
+    CHANGED,
     CLASSIC,
     DANGLING,
     EMPTY,
@@ -17,6 +18,7 @@ from fencepost.model.consumer.cells import (
     OTHER,
     OWN,
     RELEASED,
+    UNCHANGED,
     UNKNOWN,
     UNMAPPED,
     when,
@@ -77,7 +79,7 @@ CHECKS = (
 ROWS = (
     Rule(
         "CG-JOIN-DYNAMIC-NEW",
-        when(mid=(EMPTY, UNKNOWN), inst=NONE),
+        when(mid=(EMPTY, UNKNOWN), inst=NONE, change=CHANGED),
         (Do.CREATE_GROUP, Do.ADD_DYNAMIC, Do.BUMP_EPOCH, *_IN),
         level=Level.SHOULD,
         source=src.KIP_JOIN,
@@ -85,11 +87,27 @@ ROWS = (
     ),
     Rule(
         "CG-JOIN-STATIC-NEW",
-        when(mid=(EMPTY, UNKNOWN), inst=UNMAPPED),
+        when(mid=(EMPTY, UNKNOWN), inst=UNMAPPED, change=CHANGED),
         (Do.CREATE_GROUP, Do.ADD_STATIC, Do.BUMP_EPOCH, *_IN),
         level=Level.SHOULD,
         source=src.KIP_STATIC,
         because="an unmapped instance becomes a new static member at once",
+    ),
+    Rule(
+        "CG-JOIN-DYNAMIC-NEW-IDLE",
+        when(mid=(EMPTY, UNKNOWN), inst=NONE, change=UNCHANGED),
+        (Do.CREATE_GROUP, Do.ADD_DYNAMIC, *_IN),
+        level=Level.MAY,
+        source=src.KAFKA_IDLE,
+        because="a new member that subscribes to nothing changes no target",
+    ),
+    Rule(
+        "CG-JOIN-STATIC-NEW-IDLE",
+        when(mid=(EMPTY, UNKNOWN), inst=UNMAPPED, change=UNCHANGED),
+        (Do.CREATE_GROUP, Do.ADD_STATIC, *_IN),
+        level=Level.MAY,
+        source=src.KAFKA_IDLE,
+        because="a new static member that subscribes to nothing changes no target",
     ),
     Rule(
         "CG-JOIN-UNRELEASED",

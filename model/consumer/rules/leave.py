@@ -169,7 +169,7 @@ REMOVAL = Table(
     (
         Rule(
             "CG-REMOVE-ROWS",
-            when(kind=(Kind.EMPTY, Kind.CONSUMER)),
+            when(kind=(Kind.SIMPLE, Kind.EMPTY, Kind.CONSUMER)),
             (Do.ANSWER_ROWS,),
             Error.NONE,
             level=Level.SHOULD,

@@ -96,7 +96,7 @@ def _memberless(prefix: str) -> tuple[Rule, ...]:
         ),
         Rule(
             f"{prefix}-EMPTY-GROUP",
-            when(kind=Kind.EMPTY, member_epoch=_NEGATIVE),
+            when(kind=(Kind.SIMPLE, Kind.EMPTY), member_epoch=_NEGATIVE),
             (Do.STORE_OFFSETS,),
             Error.NONE,
             level=Level.SHOULD,
@@ -279,6 +279,15 @@ FETCH = Table(
             level=Level.SHOULD,
             source=src.KAFKA_COMMIT,
             because="a group that doesn't exist has no offsets",
+        ),
+        Rule(
+            "CG-FETCH-SIMPLE",
+            when(kind=Kind.SIMPLE),
+            (Do.ANSWER_OFFSETS,),
+            Error.NONE,
+            level=Level.SHOULD,
+            source=src.KAFKA_SIMPLE,
+            because="a group of offsets alone asks nobody for an id or an epoch",
         ),
         Rule(
             "CG-FETCH-ANYBODY",

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias, TypeVar
 
 import pytest
-from support.consumer_world import ConsumerWorld
+from support.consumer_world import ConsumerWorld, error_name
 
 from fencepost.model.revisions import revisions
 
@@ -556,6 +556,49 @@ def test_e1_the_first_epoch(revision: str) -> None:
     world = ConsumerWorld(revision)
     reply = world.join("m1")
     assert reply.epoch == (1 if revision in UP_TO_4_2 else 2)
+
+
+@pytest.mark.parametrize("revision", ALL)
+def test_e1_who_subscribes_to_nothing_joins_without_a_new_epoch(revision: str) -> None:
+    world = ConsumerWorld(revision)
+    assert world.join("m1", topics="").epoch == 1
+    assert world.join("m2", "A", topics="").epoch == 1
+    assert world.beat("m1", topics="t").epoch == 2
+    assert world.join("m3", topics="").epoch == 2
+    world.play("leave m3")
+    assert world.there().epoch == 3
+
+
+@pytest.mark.parametrize("revision", ALL)
+def test_a_commit_makes_a_group_of_no_protocol(revision: str) -> None:
+    world = ConsumerWorld(revision)
+    assert world.classic_describe().error == "GROUP_ID_NOT_FOUND"
+    assert world.commit("", epoch=-1).error == NONE
+    described = world.classic_describe()
+    assert (described.error, described.message.groups[0].group_state) == (NONE, "Empty")  # type: ignore[attr-defined]
+    assert error_name(world.describe().error_code) == "GROUP_ID_NOT_FOUND"
+    absent = UNKNOWN if revision == KIP else "GROUP_ID_NOT_FOUND"
+    for step, answer in (
+        ("beat m1 epoch=1", absent),
+        ("leave m1", absent),
+        ("release m1 A", absent),
+        ("remove m1", UNKNOWN),
+        ("commit m1 epoch=-1", NONE),
+        ("commit m1 epoch=1", UNKNOWN),
+        ("fetch m1 epoch=7", NONE),
+    ):
+        reply = world.play(step)
+        assert reply is not None
+        assert (step, reply.error) == (step, answer)
+    joined = world.join("m1")
+    assert joined.epoch == (1 if revision in UP_TO_4_2 else 2)
+    assert world.there().offsets != ()
+    world.play("leave m1")
+    assert error_name(world.describe().error_code) == NONE
+    assert world.delete().error == NONE
+    world.commit("", epoch=-1)
+    assert world.delete().error == NONE
+    assert world.group is None
 
 
 @pytest.mark.parametrize("revision", ALL)
