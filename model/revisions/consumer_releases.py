@@ -98,7 +98,7 @@ _OLD_STEPS: dict[Enum, tuple[Enum, ...]] = {
     Do.CREATE_GROUP: (Do.CREATE_GROUP_AT_ZERO,),
     Do.RECOMPUTE_TARGET: (Do.RECOMPUTE_TARGET_AT_ONCE,),
 }
-_OLD_TARGETS = {Do.RECOMPUTE_TARGET: _OLD_STEPS[Do.RECOMPUTE_TARGET]}
+_OLD_TARGETS: dict[Enum, tuple[Enum, ...]] = {Do.RECOMPUTE_TARGET: _OLD_STEPS[Do.RECOMPUTE_TARGET]}
 _AT_ONCE = "; the target is made anew at once"
 
 
