@@ -18,6 +18,7 @@ from fencepost.model.revision import Difference, DropRule, Revision, SetRule, de
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.revisions.consumer_releases import (
     CONSUMER_4_0,
+    CONSUMER_4_1,
     CONSUMER_4_2,
     CONSUMER_4_3,
     CONSUMER_4_3_1,
@@ -119,30 +120,60 @@ _4_3 = replace(
 _BEFORE_BATCHES = "Kafka: group.consumer.assignment.interval.ms, since 4.3; seen on 4.0.1 and 4.2.0"
 
 
-def _at_once(rule: Rule) -> SetRule:
-    swapped = {Common.RECOMPUTE_TARGET: Common.RECOMPUTE_TARGET_AT_ONCE}
-    effect = tuple(swapped.get(do, do) for do in rule.effect)
-    because = f"{rule.because}; the target is made anew at once"
-    return SetRule(_JOIN, rule.but(effect=effect, because=because), _BEFORE_BATCHES)
-
-
-_4_2, _4_0 = (
-    replace(
-        derive(
-            _4_3,
-            f"mixed-{number}",
-            f"groups of Apache Kafka {number} with members of both protocols",
-            tuple(
-                _at_once(rule)
-                for rule in classic_requests.JOIN.rows
-                if Common.RECOMPUTE_TARGET in rule.effect
-            ),
-        ),
-        apis=_versions(consumer),
-        parts=(KAFKA_4, consumer),
-    )
-    for number, consumer in (("4.2", CONSUMER_4_2), ("4.0", CONSUMER_4_0))
+_BEFORE_4_1 = (
+    "Kafka: partitions that a member gives up and is to have again; seen on 4.0.1, and otherwise "
+    "on 4.1.2"
 )
 
-MIXED_REVISIONS = (_4_4, _4_3_1, _4_3, _4_2, _4_0)
+
+def _swapped(base: Revision, old: Common, new: Common, words: str, passage: str) -> list[SetRule]:
+    """Return the rules of joins that have a step, with another step instead."""
+    return [
+        SetRule(
+            _JOIN,
+            rule.but(
+                effect=tuple(new if do is old else do for do in rule.effect),
+                because=f"{rule.because}; {words}",
+            ),
+            passage,
+        )
+        for rule in base.tables[_JOIN].rules()
+        if old in rule.effect
+    ]
+
+
+def _older(base: Revision, number: str, consumer: Revision, differences: list[SetRule]) -> Revision:
+    """Return the revision of an older release."""
+    about = f"groups of Apache Kafka {number} with members of both protocols"
+    derived = derive(base, f"mixed-{number}", about, tuple(differences))
+    return replace(derived, apis=_versions(consumer), parts=(KAFKA_4, consumer))
+
+
+_4_2 = _older(
+    _4_3,
+    "4.2",
+    CONSUMER_4_2,
+    _swapped(
+        _4_3,
+        Common.RECOMPUTE_TARGET,
+        Common.RECOMPUTE_TARGET_AT_ONCE,
+        "the target is made anew at once",
+        _BEFORE_BATCHES,
+    ),
+)
+_4_1 = _older(_4_2, "4.1", CONSUMER_4_1, [])
+_4_0 = _older(
+    _4_1,
+    "4.0",
+    CONSUMER_4_0,
+    _swapped(
+        _4_1,
+        Common.RECONCILE,
+        Common.RECONCILE_LATER,
+        "what it gives up is free from the next request on",
+        _BEFORE_4_1,
+    ),
+)
+
+MIXED_REVISIONS = (_4_4, _4_3_1, _4_3, _4_2, _4_1, _4_0)
 """All revisions of mixed groups, the base first."""
