@@ -26,6 +26,7 @@ class Do(Enum):
     ANSWER_JOIN = "answer NONE with the caller's epoch as generation, without leader and members"
     ANSWER_SYNC = "answer NONE with the caller's assignment"
     STORE_OFFSETS = "store the offsets"
+    ANSWER_OFFSETS = "answer the stored offsets"
     UPGRADE = (
         "the group is a consumer group: its epoch is the generation, its target the assignments; "
         "parked requests get REBALANCE_IN_PROGRESS"
@@ -42,6 +43,7 @@ JOIN_TABLE = "JoinGroup"
 SYNC_TABLE = "SyncGroup"
 HEARTBEAT_TABLE = "Heartbeat"
 COMMIT_TABLE = "OffsetCommit of a classic member"
+FETCH_TABLE = "OffsetFetch of a classic member"
 UPGRADE_TABLE = "upgrade"
 DOWNGRADE_TABLE = "downgrade"
 JOIN_TIMEOUT_TABLE = "join timeout"
@@ -74,6 +76,7 @@ TABLES: dict[str, frozenset[Enum]] = {
     ),
     HEARTBEAT_TABLE: frozenset({Common.RESTART_SESSION, Do.START_JOIN_TIMER}),
     COMMIT_TABLE: frozenset({Do.STORE_OFFSETS}),
+    FETCH_TABLE: frozenset({Do.ANSWER_OFFSETS}),
     UPGRADE_TABLE: frozenset({Do.UPGRADE, Do.START_ANEW}),
     DOWNGRADE_TABLE: frozenset({Do.DOWNGRADE, Do.REBALANCE}),
     JOIN_TIMEOUT_TABLE: _ENDS,

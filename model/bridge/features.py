@@ -71,10 +71,10 @@ def rejoin(group: ConsumerGroup, member: Member | None) -> Rejoin:
     """
     if member is None:
         return Rejoin.NONE
-    if member.epoch < group.epoch:
-        return Rejoin.EPOCH
     if member.phase is Phase.UNREVOKED:
         return Rejoin.REVOKE
+    if member.epoch < group.epoch:
+        return Rejoin.EPOCH
     if member.phase is Phase.UNRELEASED:
         missing = set(group.target_of(member.member_id)) - set(member.partitions())
         if not missing & set(group.owned()):

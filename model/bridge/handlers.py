@@ -17,6 +17,7 @@ from fencepost.model.bridge import conversion, features
 from fencepost.model.bridge.effects import (
     COMMIT_TABLE,
     DOWNGRADE_TABLE,
+    FETCH_TABLE,
     HEARTBEAT_TABLE,
     JOIN_TABLE,
     JOIN_TIMEOUT_TABLE,
@@ -140,9 +141,13 @@ def _converted(outcome: Outcome, group: Group, rule: Rule) -> Outcome:
 
 
 def _downgraded(
-    machine: Machine, group: AnyGroup | None, span: Span, cause: Cause
+    machine: Machine, before: ConsumerGroup, group: AnyGroup | None, span: Span, cause: Cause
 ) -> Iterator[tuple[AnyGroup | None, tuple[str, ...]]]:
-    """Yield the group after a downgrade, if one is due, with the rule; one for each leader."""
+    """Yield the group after a downgrade, if one is due, with the rule; one for each leader.
+
+    `before`: the group before the step.  Where the last member of the consumer protocol goes, the
+    generation is its epoch, not that of the removal.
+    """
     is_due = (
         isinstance(group, ConsumerGroup)
         and group.members
@@ -159,6 +164,8 @@ def _downgraded(
         return
     effects = classic_part(machine).effects
     steps = [ClassicDo.PERSIST, *([ClassicDo.REBALANCE] if Do.REBALANCE in rule.effect else [])]
+    if cause is Cause.LEFT:
+        group = replace(group, epoch=before.epoch)
     for each in decided(group, None):
         for member in group.members:
             work = ClassicWork(conversion.downgraded(each, span, member.member_id), span)
@@ -168,14 +175,31 @@ def _downgraded(
 
 
 def _settled(
-    machine: Machine, outcomes: Iterable[Outcome], span: Span, cause: Cause = Cause.LEFT
+    machine: Machine,
+    before: ConsumerGroup,
+    outcomes: Iterable[Outcome],
+    span: Span,
+    cause: Cause = Cause.LEFT,
 ) -> tuple[Outcome, ...]:
-    """Return the outcomes, each with its downgrades."""
+    """Return the outcomes of a step on a group, each with its downgrades."""
     return tuple(
         replace(outcome, group=group, rules=(*outcome.rules, *rules)) if rules else outcome
         for outcome in outcomes
-        for group, rules in _downgraded(machine, outcome.group, span, cause)
+        for group, rules in _downgraded(machine, before, outcome.group, span, cause)
     )
+
+
+def _after_step(
+    machine: Machine,
+    group: ConsumerGroup | None,
+    request: Incoming,
+    span: Span,
+    here: Availability,
+    group_id: str,
+) -> tuple[Outcome, ...]:
+    """Handle a request by the machine of consumer groups; a downgrade may follow."""
+    outcomes = consumer_part(machine).handle(group, request, span, here, group_id)
+    return outcomes if group is None else _settled(machine, group, outcomes, span)
 
 
 # Requests that both protocols know, and those of the consumer protocol.
@@ -193,9 +217,7 @@ def shared(
     """Handle a request by the machine of the group's protocol."""
     if not isinstance(group, ConsumerGroup):
         return classic_part(machine).handle(group, request, span, here, group_id)
-    return _settled(
-        machine, consumer_part(machine).handle(group, request, span, here, group_id), span
-    )
+    return _after_step(machine, group, request, span, here, group_id)
 
 
 def consumer_heartbeat(
@@ -212,9 +234,7 @@ def consumer_heartbeat(
         if message.member_epoch == 0:
             return _upgrade(machine, group, request, span, here, group_id)
         return _of_absent(machine, group, request, span, here, group_id)
-    return _settled(
-        machine, consumer_part(machine).handle(group, request, span, here, group_id), span
-    )
+    return _after_step(machine, group, request, span, here, group_id)
 
 
 def _of_absent(
@@ -268,10 +288,10 @@ def join(
     outcomes = []
     for done in machine.perform(work, rule):
         if rule.answer is not None:
-            echo = done.caller if rule.echo is Echo.NEW else message.member_id
+            echo = done.caller if rule.echo is Echo.NEW else ""
             done.emit(request.id, JoinGroupResponse(error_code=rule.answer.value, member_id=echo))
         outcomes.append(done.outcome())
-    return _settled(machine, outcomes, span, Cause.REPLACED)
+    return _settled(machine, group, outcomes, span, Cause.REPLACED)
 
 
 def _join_work(
@@ -366,8 +386,29 @@ def commit(
     return (done.outcome(),)
 
 
+def fetch(
+    machine: Machine,
+    group: AnyGroup | None,
+    request: Incoming,
+    message: OffsetFetchRequest,
+    span: Span,
+    here: Availability,
+    group_id: str,
+) -> tuple[Outcome, ...]:
+    """Handle an OffsetFetch: that of a classic member in a consumer group by its generation."""
+    row = next((row for row in message.groups if row.group_id == group_id), None)
+    if isinstance(group, ConsumerGroup) and row is not None and here is Availability.HERE:
+        member = group.member(row.member_id or "")
+        if member is not None and member.classic is not None:
+            rule = machine.decide(FETCH_TABLE, (member.epoch == row.member_epoch,))
+            answer = answer_bodies.fetch_answer(group, row.topics, group_id, request.version, rule)
+            return (unchanged(group, request, answer, rule.id),)
+    return shared(machine, group, request, message, span, here, group_id)
+
+
 Handler = Callable[[Machine, Any, Incoming, Any, Span, Availability, str], tuple[Outcome, ...]]
 HANDLERS: Mapping[type[Message], Handler] = {
+    OffsetFetchRequest: fetch,
     JoinGroupRequest: join,
     SyncGroupRequest: member_request,
     HeartbeatRequest: member_request,
@@ -375,9 +416,7 @@ HANDLERS: Mapping[type[Message], Handler] = {
     TxnOffsetCommitRequest: commit,
     ConsumerGroupHeartbeatRequest: consumer_heartbeat,
     ConsumerGroupDescribeRequest: describe,
-    **dict.fromkeys(
-        (LeaveGroupRequest, OffsetFetchRequest, DescribeGroupsRequest, DeleteGroupsRequest), shared
-    ),
+    **dict.fromkeys((LeaveGroupRequest, DescribeGroupsRequest, DeleteGroupsRequest), shared),
 }
 
 # Timers and failover.
@@ -402,12 +441,13 @@ def expire(machine: Machine, group: AnyGroup, work: Any, timer: Timer) -> list[A
         works = machine.perform(work, machine.decide(_TIMEOUTS[timer.kind], ()))
     else:
         works = list(CONSUMER.timers[timer.kind](consumer_part(machine), group, work, timer))
-    return [fork for done in works for fork in _converted_works(machine, done)]
+    return [fork for done in works for fork in _converted_works(machine, group, done)]
 
 
-def _converted_works(machine: Machine, work: Any) -> Iterator[Any]:
+def _converted_works(machine: Machine, before: ConsumerGroup, work: Any) -> Iterator[Any]:
     """Yield the works of a timer, with the group of each downgrade."""
-    for group, rules in _downgraded(machine, work.outcome().group, work.span, Cause.LEFT):
+    after = work.outcome().group
+    for group, rules in _downgraded(machine, before, after, work.span, Cause.LEFT):
         fork = work.fork() if rules else work
         if rules:
             fork.group = group

@@ -112,7 +112,7 @@ def _emit(work: MixedWork, answer: JoinGroupResponse | SyncGroupResponse) -> Non
 
 
 def _convert(work: MixedWork) -> None:
-    """Mark a conversion; the handler does it."""
+    """Mark a conversion, or an answer; the handler does it."""
 
 
 EFFECTS: Mapping[Enum, Effect] = {
@@ -125,6 +125,7 @@ EFFECTS: Mapping[Enum, Effect] = {
     Do.ANSWER_JOIN: answer_join,
     Do.ANSWER_SYNC: answer_sync,
     Do.STORE_OFFSETS: store_offsets,
+    Do.ANSWER_OFFSETS: _convert,
     Do.UPGRADE: _convert,
     Do.START_ANEW: _convert,
     Do.DOWNGRADE: _convert,

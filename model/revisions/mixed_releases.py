@@ -34,6 +34,7 @@ _TABLES = {
         classic_requests.SYNC,
         classic_requests.HEARTBEAT,
         classic_requests.COMMIT,
+        classic_requests.FETCH,
         conversions.UPGRADE,
         conversions.DOWNGRADE,
         classic_requests.JOIN_TIMEOUT,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from fencepost.model.bridge.effects import (
     COMMIT_TABLE,
+    FETCH_TABLE,
     HEARTBEAT_TABLE,
     JOIN_TABLE,
     JOIN_TIMEOUT_TABLE,
@@ -318,6 +319,27 @@ COMMIT = Table(
     ),
 )
 
+
+FETCH = Table(
+    FETCH_TABLE,
+    (SAME_GENERATION,),
+    (),
+    (
+        _rule(
+            "MG-FETCH",
+            when(same_generation=True),
+            Error.NONE,
+            "a classic member reads with its generation",
+            Do.ANSWER_OFFSETS,
+        ),
+        _rule(
+            "MG-FETCH-ILLEGAL-GENERATION",
+            when(same_generation=False),
+            Error.ILLEGAL_GENERATION,
+            "the generation is not the member's epoch",
+        ),
+    ),
+)
 
 SETTLED = "; a group that is left empty has nothing to assign"
 

@@ -21,7 +21,8 @@ from fencepost.model.revisions import revisions
 ALL = revisions.MIXED_NAMES
 UP_TO_4_3_1 = ALL[1:]
 UP_TO_4_3 = ALL[2:]
-OLD, OLDER = "up to 4.3.1", "up to 4.3"
+UP_TO_4_2 = ALL[3:]
+OLD, OLDER, FIRST = "up to 4.3.1", "up to 4.3", "up to 4.2"
 FULL = {"group.consumer.max.size": 2}
 DISABLED, UPGRADE, DOWNGRADE = ({"group.consumer.migration.policy": number} for number in range(3))
 
@@ -34,6 +35,10 @@ TWO = "join m1 A; join m2 B; settle; "
 CLASSIC = "found A B; "
 UPGRADED = CLASSIC + "join m1 A; "
 """m1 of the consumer protocol has A, c2 of the classic one has B."""
+SHARED = (
+    "join m1 A; cjoin c1 C; csync c1; beat m1; beat m1; cjoin c1 C; csync c1; join m3; join m4; "
+)
+"""c1 of the classic protocol has two partitions, and must give one up."""
 MIXED = TWO + "cjoin c1 A; csync c1; "
 """c1 of the classic protocol has A, m2 of the consumer one has B."""
 
@@ -78,6 +83,7 @@ ROWS = (
     Row("K10-sync-consumer", MIXED + "csync m2 B", UNKNOWN),
     Row("K10", MIXED + "cbeat c1", NONE),
     Row("K11-target", MIXED + "join m3; cbeat c1", REBALANCE),
+    Row("K11-sync-revoke", SHARED + "cjoin c1 C owned=0,1,2,3; csync c1", NONE),
     Row("K11-sync", TWO + "cjoin c1 A; join m3; csync c1", REBALANCE),
     Row("K12-new", TWO + "cjoin c1 C", MAX, config=FULL),
     Row("K12-live", TWO + "cjoin c1 A", {OLD: MAX, "": NONE}, config=FULL),
@@ -101,10 +107,14 @@ ROWS = (
     Row("H10", UPGRADED + "beat c2 B epoch=1", NONE, 0),
     Row("L7", MIXED + "release c1 A", NONE, 0),
     Row("L7-heartbeat", MIXED + "release c1 A; cbeat c1", GENERATION),
-    Row("L8-older", MIXED + "leave m2 B; cbeat c1", GENERATION),
+    Row("L8-older", MIXED + "join m3; leave m3; leave m2 B; cbeat c1", GENERATION),
+    Row("L8-same", MIXED + "leave m2 B; cbeat c1", REBALANCE),
     Row("L8-current", MIXED + "join m3 C; cjoin c1 A; csync c1; leave m3 C", NONE, 1),
+    Row("L8-epoch", MIXED + "leave m2 B", NONE, 0),
     Row("O6-classic", MIXED + "ccommit c1", NONE),
     Row("O6-classic-generation", MIXED + "ccommit c1 gen=99", GENERATION),
+    Row("O8-classic", MIXED + "fetch c1 epoch=3", {FIRST: GENERATION, "": NONE}),
+    Row("O8-classic-generation", MIXED + "fetch c1 epoch=99", GENERATION),
     Row("O6-consumer", MIXED + "commit m2 v=8", "UNSUPPORTED_VERSION"),
     Row("A1-classic", MIXED + "remove '' A", NONE, 1),
     Row("A4-classic", CLASSIC + "describe_error", NOT_FOUND),
@@ -123,7 +133,7 @@ def here(answer: str | dict[str, str], revision: str) -> str:
     """The answer of a revision."""
     if isinstance(answer, str):
         return answer
-    for known, names in ((OLD, UP_TO_4_3_1), (OLDER, UP_TO_4_3)):
+    for known, names in ((OLD, UP_TO_4_3_1), (OLDER, UP_TO_4_3), (FIRST, UP_TO_4_2)):
         if known in answer and revision in names:
             return answer[known]
     return answer[""]
@@ -144,6 +154,8 @@ def test_a_row_has_its_answer(row: Row, revision: str) -> None:
     reply = world.play(last)
     assert reply is not None
     assert reply.error == here(row.answer, revision)
+    if isinstance(reply.message, JoinGroupResponse) and reply.message.error_code:
+        assert bool(reply.member_id) is (reply.error == "MEMBER_ID_REQUIRED")
     if row.bump is not None:
         assert epoch(world.group) - epoch(group) == row.bump
 
