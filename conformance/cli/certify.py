@@ -44,10 +44,9 @@ from fencepost.conformance.runtime.event_loop import run
 from fencepost.conformance.targets.target_registry import (
     TargetOptions,
     find_known_as,
-    find_revision,
     find_target,
     in_protocol_of,
-    revision_for,
+    judge_for,
 )
 from fencepost.model.history.words import plural
 from fencepost.model.table.table import Level
@@ -159,7 +158,7 @@ def certify_command(
     before = None if old is None else read_certificate_file(old)
     kept = kept_entries(lists, written)
     listed_as = None if known_as is None else find_known_as(known_as)
-    judge = find_revision(revision or revision_for(target if known_as is None else known_as))
+    judge = judge_for(revision, target if known_as is None else known_as)
     logs = None if report is None else report.absolute() / "logs"
     held = find_target(
         in_protocol_of(target, judge),

@@ -53,9 +53,8 @@ from fencepost.conformance.search.fuzz.tally import Budget, Tally
 from fencepost.conformance.targets.target import Target
 from fencepost.conformance.targets.target_registry import (
     TargetOptions,
-    find_revision,
     find_target,
-    revision_for,
+    judge_for,
 )
 from fencepost.model.history.words import plural
 from fencepost.properties.judging.known_failures import KnownFailure, aliases_of
@@ -159,7 +158,7 @@ def fuzz_command(
     time, now and then, not tried again), `seen` (failures of this run), `first_run`, `last_run` and
     `trace`.
     """
-    judge = find_revision(revision or revision_for(target))
+    judge = judge_for(revision, target)
     if requests is None and minutes is None:
         requests = _REQUESTS
     if report is not None:

@@ -16,8 +16,7 @@ from fencepost.conformance.targets.target_registry import (
     KnownAs,
     TargetOptions,
     TestSubject,
-    find_revision,
-    revision_for,
+    judge_for,
     target_of,
 )
 from fencepost.model.bad_input import BadInputError
@@ -69,7 +68,7 @@ def run_certificate(
     chosen_options = options or TargetOptions()
     subject = target_of(target, replace(chosen_options, jobs=jobs or chosen_options.jobs))
     name = target if isinstance(target, str) else subject.name
-    judge = find_revision(revision or revision_for(name))
+    judge = judge_for(revision, name)
     chosen = find_suite(suite, judge)
     entries = matching_entries(chosen, cases)
     run_options = Options(level, jobs, seed, matching_ids(entries, skip))

@@ -264,6 +264,30 @@ def revision_for(target_name: str) -> str:
     return DEFAULT_REVISION if version.has_new_coordinator else f"kafka-{version.release}"
 
 
+_CONSUMER_RELEASES = (
+    ((4, 4, 0), "consumer-4.4"),
+    ((4, 3, 1), "consumer-4.3.1"),
+    ((4, 3, 0), "consumer-4.3"),
+    ((4, 2, 0), "consumer-4.2"),
+    ((4, 1, 0), "consumer-4.1"),
+)
+"""Releases of Kafka, the newest first, from which on a revision of the consumer protocol judges."""
+
+
+def judge_for(revision: str | None, target_name: str) -> Revision:
+    """Return the revision that judges a target: the one of this name, or that for the target.
+
+    `consumer` is the revision of the consumer protocol for the target.  Raises UnknownTargetError.
+    """
+    if revision != CONSUMER.name:
+        return find_revision(revision or revision_for(target_name))
+    if not target_name.startswith("kafka:"):
+        return find_revision(revisions.CONSUMER_NAMES[0])
+    number = kafka_version(target_name).number
+    names = (name for since, name in _CONSUMER_RELEASES if number >= since)
+    return find_revision(next(names, "consumer-4.0"))
+
+
 def revision_for_both(first: str, second: str) -> str:
     """Return the revision that judges two targets by default: for two old Kafkas the newer one's.
 

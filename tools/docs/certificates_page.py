@@ -17,6 +17,7 @@ from typing import Any
 
 from fencepost.conformance.cases.case_registry import AREAS, area
 from fencepost.conformance.targets.brokers.kafka_version import parse_kafka_version
+from fencepost.model.consumer.consumer_protocol import CONSUMER
 from fencepost.model.history.words import plural
 from fencepost.properties.judging.known_failures import note_of, read_notes
 from fencepost.properties.judging.outcome import Outcome
@@ -47,6 +48,19 @@ The results of each implementation in the catalogue, on real brokers that `fence
 pass; *known* ones fail, are listed with their reason, and still run each time; *n/a* ones need what
 the target doesn't have.  [The results site](brokers/certify.md#publish-results-and-a-badge) shows
 the same as a heat map, by rule, and over versions.
+"""
+
+
+_CONSUMER_TITLE = """\
+# Certificates of the consumer protocol
+
+<!-- Made by `python -m tools.docs.certificates_page docs/certificates/consumer \
+docs/consumer-certificates.md`; don't edit. -->
+
+The results of coordinators of the consumer protocol (KIP-848) in
+[its catalogue](consumer-table.md), on real brokers that `fencepost` started with
+`fencepost certify TARGET --revision consumer`.  The columns and words are those of
+[the classic protocol's certificates](certificates.md).  Groups with classic members have none yet.
 """
 
 
@@ -128,9 +142,13 @@ def _order(target: str) -> tuple[bool, tuple[int, ...], str]:
 
 
 def page(certificates: Sequence[Mapping[str, Any]]) -> str:
-    """Return the whole page, in Markdown."""
-    matrix = matrix_lines("target", certificates, AREAS, area)
-    return "\n".join([_TITLE, *matrix, *_failures(certificates)])
+    """Return the whole page, in Markdown; all certificates are of one protocol."""
+    covered = {area(case_id) for each in certificates for case_id in each["cases"]}
+    areas = [name for name in AREAS if name in covered]
+    is_consumer = any(each["revision"].startswith(CONSUMER.name) for each in certificates)
+    title = _CONSUMER_TITLE if is_consumer else _TITLE
+    matrix = matrix_lines("target", certificates, areas, area)
+    return "\n".join([title, *matrix, *_failures(certificates)])
 
 
 def matrix_lines(

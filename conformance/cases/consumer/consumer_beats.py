@@ -192,6 +192,15 @@ def lost_answer_and_nothing_owned(s: ConsumerScript) -> None:
     s.beat("A1")
 
 
+@case("CG-BEAT-REPEATED", "CG-LEAVE-FOR-GOOD")
+def lost_answer_and_a_new_target(s: ConsumerScript) -> None:
+    """The same, when another member has left meanwhile: the target is made anew, and taken over."""
+    s.advanced()
+    s.leave("B1")
+    s.beat("A1", epoch=EpochOf("A1", back=1))
+    s.describe()
+
+
 @case("CG-BEAT-REPEATED-CHANGED")
 def lost_answer_and_other_topics(s: ConsumerScript) -> None:
     """The same, from a member that subscribes to another topic, too."""

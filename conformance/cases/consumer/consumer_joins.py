@@ -547,6 +547,16 @@ def next_epoch_after_a_lost_target(s: ConsumerScript) -> None:
     s.describe()
 
 
+@case("CG-JOIN-TARGET-LOST", "CG-LEAVE-FOR-GOOD")
+def new_target_in_place_of_a_lost_one(s: ConsumerScript) -> None:
+    """A target is due when a member brings an unmapped instance: it has a part of the new one."""
+    s.join("m", "n")
+    s.beat("m")
+    s.leave("n")
+    s.join("m", instance="A")
+    s.describe()
+
+
 @case("CG-JOIN-TARGET-LOST-CHANGED")
 def other_instance_and_topics_while_reconciling(s: ConsumerScript) -> None:
     """A member with partitions to give up brings an unmapped instance and another topic."""

@@ -98,6 +98,8 @@ class ConsumerScript(Script):
                 "member_epoch": EpochOf(name) if epoch is AUTO else epoch,
                 "topic_partitions": OwnedOf(name) if owns is AUTO else owns,
             }
+            if "subscribed_topic_names" in fields and version > 0:
+                says["subscribed_topic_regex"] = ""  # as in a join
             self._heartbeat(name, instance, version, {**says, **fields})
 
     def keep(self, *who: str, **fields: Any) -> None:

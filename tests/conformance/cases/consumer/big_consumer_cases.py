@@ -12,8 +12,15 @@ from fencepost.conformance.cases.case_registry import Entry
 from fencepost.model.revision import Revision
 from fencepost.model.revisions import revisions
 
-WITHOUT_CASE = {"CG-FAILOVER-NOTHING", "CG-CLEANUP-UNUSED"}
-"""Rules of which nothing can be seen."""
+WITHOUT_CASE = {
+    "CG-FAILOVER-NOTHING": "nothing can be seen of a group that is not there",
+    "CG-CLEANUP-UNUSED": "the rule is a MAY: the cleaner may come later, or never",
+    "CG-JOIN-TAKE-CLASSIC": "of mixed groups",
+    "CG-JOIN-TAKE-CLASSIC-CHANGED": "of mixed groups",
+    "CG-JOIN-COPY-CLASSIC": "of mixed groups",
+    "CG-JOIN-COPY-CLASSIC-CHANGED": "of mixed groups",
+}
+"""Rules that no case of this catalogue reaches, and why."""
 
 
 @cache
@@ -45,13 +52,35 @@ def test_every_reachable_rule_is_covered() -> None:
         for _, rule in BASE.rules()
         if rule.defensive is None and "-COORDINATOR-" not in rule.id
     }
-    assert reachable - used == WITHOUT_CASE
+    assert reachable - used == WITHOUT_CASE.keys()
 
 
-UNSEEN: dict[str, str] = {}
+_MAY = "the rule is a MAY: any error will do"
+_ROWS = "the rows answer, each for itself"
+_WORD = "says in words what the answer is; the answer follows from the state alone"
+UNSEEN = {
+    "CG-JOIN-AGAIN-UNRELEASED answers UNKNOWN_MEMBER_ID": _MAY,
+    "CG-JOIN-INSTANCE-DANGLING answers FENCED_MEMBER_EPOCH": _MAY,
+    "CG-JOIN-COPY without RECOMPUTE_TARGET": "no case has a copy while a target is due",
+    "CG-REMOVE-GROUP-ABSENT answers UNKNOWN_MEMBER_ID": _ROWS,
+    "CG-REMOVE-ROWS answers UNKNOWN_MEMBER_ID": _ROWS,
+    "CG-COMMIT-TOPICS-UNKNOWN answers UNKNOWN_MEMBER_ID": _ROWS,
+    "CG-COMMIT-EPOCH-OLDER answers UNKNOWN_MEMBER_ID": _ROWS,
+    "CG-TXN-COMMIT-TOPICS-UNKNOWN answers UNKNOWN_MEMBER_ID": _ROWS,
+    "CG-TXN-COMMIT-EPOCH-OLDER answers UNKNOWN_MEMBER_ID": _ROWS,
+    "CG-DESCRIBE-CLASSIC-LEGACY without ANSWER_DEAD": _WORD,
+    "CG-DESCRIBE-CLASSIC without ANSWER_DEAD": _WORD,
+    "CG-FETCH-GROUP-ABSENT without ANSWER_OFFSETS": _WORD,
+    "CG-FETCH-ANYBODY without ANSWER_OFFSETS": _WORD,
+    "CG-FETCH-MEMBER without ANSWER_OFFSETS": _WORD,
+}
+"""Wrong rules that answer as the right one does, as far as a case can see, and why."""
 
 
-@pytest.mark.parametrize("wrong", list(wrong_rules()), ids=lambda wrong: wrong.name)
+WRONG = [wrong for wrong in wrong_rules() if wrong.rule.id not in WITHOUT_CASE]
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.name)
 def test_a_wrong_rule_is_noticed(wrong: WrongRule) -> None:
     revision = wrong.revision()
     using = [
