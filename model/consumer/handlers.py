@@ -171,6 +171,9 @@ def describe(
     """
     rule = machine.decide("ConsumerGroupDescribe", (here, features.kind(group)))
     votes = [] if group is None else [m.assignor for m in group.members]
+    names = features.preferred(votes)
+    if machine.assign is not None:
+        names = names[:1]  # a coordinator that assigns has chosen
     ids = TopicIds(machine.topics)
     observed = answer_bodies.observed_target(request.observed, group_id)
     groups: list[ConsumerGroup | None] = [None] if group is None else [*decided(group, observed)]
@@ -181,7 +184,7 @@ def describe(
             answer_bodies.describe_answer(each, group_id, rule, name, ids),
             rule.id,
         )
-        for each, name in product(groups, features.preferred(votes))
+        for each, name in product(groups, names)
     )
 
 
