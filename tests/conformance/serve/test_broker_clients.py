@@ -122,6 +122,60 @@ def reads_what_is_produced(address: str) -> tuple[set[bytes], set[bytes]]:
     return seen - first, read(20) ^ later
 
 
+def consumer_of_kip_848(address: str, instance: str) -> confluent_kafka.Consumer:
+    consumer = confluent_kafka.Consumer(
+        {
+            "bootstrap.servers": address,
+            "group.id": "g",
+            "group.protocol": "consumer",
+            "group.instance.id": instance,
+            "enable.auto.commit": False,
+        }
+    )
+    consumer.subscribe([TOPIC])
+    return consumer
+
+
+def two_consumers_share(address: str) -> tuple[set[int], set[int]]:
+    """What a consumer holds beside another one, and what its successor holds."""
+    first = consumer_of_kip_848(address, "A")
+    until(lambda: first.poll(0.1) is None and len(first.assignment()) == 4)
+    second = consumer_of_kip_848(address, "B")
+    with closing(second):
+
+        def shared(other: confluent_kafka.Consumer) -> bool:
+            second.poll(0.1)
+            other.poll(0.1)
+            return len(second.assignment()) == len(other.assignment()) == 2
+
+        until(lambda: shared(first))
+        before = {p.partition for p in first.assignment()}
+        offset = confluent_kafka.TopicPartition(TOPIC, min(before), 7)
+        first.commit(offsets=[offset], asynchronous=False)
+        first.close()  # with -2
+        again = consumer_of_kip_848(address, "A")
+        until(lambda: shared(again))
+        after = {p.partition for p in again.assignment()}
+        assert again.committed([offset], timeout=PATIENCE_S)[0].offset == 7
+        again.close()
+    return before, after
+
+
+async def test_a_static_consumer_of_the_consumer_protocol_gets_back_what_it_had() -> None:
+    settings = {
+        "group.consumer.heartbeat.interval.ms": 200,
+        "group.consumer.assignment.interval.ms": 0,
+    }
+    revision = revisions.find("consumer-4.3")
+    async with ModelBroker(revision, settings, topics={TOPIC: 4}) as broker:
+        address = str(broker.address)
+        before, after = await asyncio.to_thread(two_consumers_share, address)
+        group = broker.groups.running.groups["g"]
+        assert len(group.members) == 2
+        assert all(member.is_released for member in group.members)
+    assert before == after
+
+
 async def test_records_are_read_once_across_a_restart() -> None:
     async with ModelBroker(revisions.find("kafka-4"), QUICK, topics={TOPIC: 4}, nodes=2) as broker:
         serving = asyncio.create_task(broker.serve())
