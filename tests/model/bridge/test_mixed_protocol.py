@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from random import Random
 
 import pytest
 from support.mixed_world import MixedWorld
@@ -349,3 +350,42 @@ def test_f3_after_a_failover_a_classic_member_has_the_session_of_the_group(revis
     world = MixedWorld(revision)
     world.play("join m1 A; cjoin c1 C s=60000; csync c1; failover")
     assert world.left_ms("c1") == 6_000
+
+
+_CONSUMER = ("join {m} {i}", "beat {m}", "release {m} {i}", "leave {m} {i}", "remove '' {i}")
+_OF_CLASSIC = (
+    "cjoin {c} {i} r=4000",
+    "cjoin {c} {i} owned=0,1",
+    "cjoin {c} {i} topics=t,u",
+    "csync {c}",
+    "cbeat {c}",
+    "ccommit {c}",
+    "release {c} {i}",
+    "leave {c} {i}",
+)
+_TIME = ("wait 500", "wait 2500", "wait 4000", "failover")
+
+
+@pytest.mark.parametrize("revision", ["mixed-4.0", "mixed-4.3", "mixed-4.4"])
+@pytest.mark.parametrize("seed", range(8))
+def test_on_random_walks_partitions_have_one_owner_and_members_a_session(
+    revision: str, seed: int
+) -> None:
+    world, random = MixedWorld(revision, {"num.partitions": 2}), Random(seed)
+    world.play("join m1 A")
+    mixed = 0
+    for _ in range(150):
+        step = random.choice(random.choices((_CONSUMER, _OF_CLASSIC, _TIME), (5, 5, 1))[0])
+        words = {"m": random.choice("123"), "c": random.choice("123"), "i": random.choice("ABC-")}
+        world.play(step.format(m=f"m{words['m']}", c=f"c{words['c']}", i=words["i"]))
+        group: Group | ConsumerGroup | None = world.group
+        if not isinstance(group, ConsumerGroup):
+            continue
+        owned = list(group.owned())
+        assert len(owned) == len(set(owned))
+        assert all(m.epoch <= group.target_epoch <= group.epoch for m in group.members)
+        mixed += len({m.classic is None for m in group.members}) == 2
+        ids = {m.member_id for m in group.members}
+        assert {t.subject for t in group.timers if t.kind == "session"} == ids
+        assert {t.subject for t in group.timers if t.subject} <= ids
+    assert mixed > 10
