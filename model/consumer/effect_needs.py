@@ -34,6 +34,7 @@ _JOINS = frozenset(
         Do.FREE_INSTANCE,
         Do.MAP_CALLER,
         Do.RECONCILE_UNMAPPED,
+        Do.RECONCILE_UNMAPPED_LATER,
         Do.ANSWER_ASSIGNMENT,
     }
 )
@@ -122,6 +123,7 @@ NEEDS: dict[Enum, tuple[Need, ...]] = {
     Do.RECONCILE: (_MEMBER,),
     Do.RECONCILE_LATER: (_MEMBER,),
     Do.RECONCILE_UNMAPPED: (_MEMBER,),
+    Do.RECONCILE_UNMAPPED_LATER: (_MEMBER,),
     Do.ANSWER_ASSIGNMENT: (_MEMBER,),
     Do.ANSWER_CHANGES: (_MEMBER,),
     Do.RESTART_SESSION: (_MEMBER,),

@@ -57,6 +57,10 @@ class Do(Enum):
         "the caller revokes, waits for, or takes over what its target says; unless that was made "
         "anew, an empty one"
     )
+    RECONCILE_UNMAPPED_LATER = (
+        "the caller revokes, waits for, or takes over what its target says; unless that was made "
+        "anew, an empty one; what it gives up is free from the next request on"
+    )
     # answers
     ANSWER_ASSIGNMENT = "answer NONE with the caller's epoch and assignment"
     ANSWER_CHANGES = (

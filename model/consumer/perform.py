@@ -314,14 +314,19 @@ def reconcile(work: ConsumerWork, *, is_free_at_once: bool = True) -> list[Consu
     return works
 
 
-def reconcile_unmapped(work: ConsumerWork) -> list[ConsumerWork]:
+def reconcile_unmapped_later(work: ConsumerWork) -> list[ConsumerWork]:
+    """Bring a caller whose instance was unmapped nearer to its target, as before 4.1."""
+    return reconcile_unmapped(work, is_free_at_once=False)
+
+
+def reconcile_unmapped(work: ConsumerWork, *, is_free_at_once: bool = True) -> list[ConsumerWork]:
     """Bring a caller whose instance was unmapped nearer to its target, or to an empty one.
 
     The coordinator looks the target up under the new instance and finds nothing, unless the target
     was made anew with this request.
     """
     if work.has_new_target:
-        return reconcile(work)
+        return reconcile(work, is_free_at_once=is_free_at_once)
     if not _waits(work):
         _reconcile(work, ())
     return [work]
@@ -470,6 +475,7 @@ _EFFECTS: dict[Enum, Effect] = {
     Do.RECONCILE: reconcile,
     Do.RECONCILE_LATER: reconcile_later,
     Do.RECONCILE_UNMAPPED: reconcile_unmapped,
+    Do.RECONCILE_UNMAPPED_LATER: reconcile_unmapped_later,
     Do.ANSWER_EPOCH: answer_epoch,
     Do.ANSWER_ROWS: _fill,
     Do.ANSWER_ROWS_UNKNOWN: _fill,

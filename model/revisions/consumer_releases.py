@@ -200,11 +200,17 @@ _BEFORE_4_1 = (
 )
 
 
+_LATER: dict[Enum, tuple[Enum, ...]] = {
+    Do.RECONCILE: (Do.RECONCILE_LATER,),
+    Do.RECONCILE_UNMAPPED: (Do.RECONCILE_UNMAPPED_LATER,),
+}
+
+
 def _frees_later(revision: Revision) -> Iterator[SetRule]:
     """Yield the rules by which a member that gives partitions up gets none of them at once."""
     for table, rule in revision.rules():
-        if Do.RECONCILE in rule.effect:
-            changed = _swapped(rule, {Do.RECONCILE: (Do.RECONCILE_LATER,)})
+        if {Do.RECONCILE, Do.RECONCILE_UNMAPPED} & set(rule.effect):
+            changed = _swapped(rule, _LATER)
             because = f"{rule.because}; what it gives up is free from the next request on"
             yield _set(changed.but(because=because), table, _BEFORE_4_1)
 

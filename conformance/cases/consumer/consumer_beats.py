@@ -18,7 +18,7 @@ case = CASES.case
 BOTH = ("t", "u")
 
 
-@case("CG-BEAT-ID-MISSING")
+@case("CG-BEAT-ID-MISSING", isolated=True)
 def heartbeat_without_id(s: ConsumerScript) -> None:
     """A heartbeat must have a member id, in each version."""
     s.reconciled("A1")

@@ -19,7 +19,7 @@ BOTH = ("t", "u")
 # Checks.
 
 
-@case("CG-JOIN-ID-MISSING", "CG-DESCRIBE-ABSENT")
+@case("CG-JOIN-ID-MISSING", "CG-DESCRIBE-ABSENT", isolated=True)
 def join_without_id(s: ConsumerScript) -> None:
     """From version 1 on the client makes its id: a join without one is refused, and no group is."""
     s.join("A1", member_id="")

@@ -12,7 +12,7 @@ CASES = registry()
 case = CASES.case
 
 
-@case("CG-LEAVE-ID-MISSING")
+@case("CG-LEAVE-ID-MISSING", isolated=True)
 def leave_without_id(s: ConsumerScript) -> None:
     """From version 1 on a leave must have a member id, for good and for a while."""
     s.reconciled("A1")
