@@ -56,6 +56,8 @@ ALL_NAMES = (*NAMES, *CONSUMER_NAMES, *MIXED_NAMES, STREAMS_4_4.name)
 _NAMED |= {
     revision.name: revision for revision in (*CONSUMER_REVISIONS, *MIXED_REVISIONS, STREAMS_4_4)
 }
+CONSUMER_RELEASES = frozenset(name for name in CONSUMER_NAMES if name.startswith("consumer-"))
+"""Those of the consumer protocol that are a release's; the others are proposals."""
 
 
 _WITHOUT_OLD_JOINS = (4, 0, 0)
@@ -133,8 +135,9 @@ def _is_same_place(place: str, name: str) -> bool:
 
 
 def is_release(name: str) -> bool:
-    """Return True if this is the name of `kafka-4` or of a release's profile."""
-    return name == KAFKA_4.name or _RELEASE.fullmatch(name) is not None
+    """Return True if this is the name of `kafka-4` or of a release's profile, in any protocol."""
+    is_profile = name == KAFKA_4.name or _RELEASE.fullmatch(name) is not None
+    return is_profile or name in CONSUMER_RELEASES
 
 
 def lineage(revision: Revision) -> tuple[str, ...]:

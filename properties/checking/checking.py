@@ -26,11 +26,13 @@ from functools import cache, partial
 from typing import NamedTuple, TypeVar, get_args
 
 from fencepost.model.classic.vocabulary import MEMBERSHIP
+from fencepost.model.consumer.vocabulary import FIRST_EPOCH
 from fencepost.model.history.words import first_names, plural
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.revisions import is_release, is_shipped, lineage, rows_of_its_own
 from fencepost.model.table.expr import Column
 from fencepost.model.table.table import Table, TableError
+from fencepost.properties.checking.consumer_promises import CONSUMER_PROMISES
 from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, is_quiet
 from fencepost.properties.checking.liveness import PROMISES, Promise, find_broken_promises
 from fencepost.properties.checking.world_cache import (
@@ -42,10 +44,10 @@ from fencepost.properties.checking.world_cache import (
 )
 from fencepost.properties.claims.property_classes import headline
 from fencepost.properties.claims.property_registry import (
-    PROPERTIES,
     adapted,
     applies,
     known_of_releases,
+    properties_of,
 )
 from fencepost.properties.claims.world_properties import DECIDED
 from fencepost.properties.explorer.exploration import Exploration, FailedCheck, Progress
@@ -54,14 +56,13 @@ from fencepost.properties.logic.logic import Engine, Property, PropertyClass
 from fencepost.properties.workers.processes import Tell, run_forked
 from fencepost.properties.worlds.concretise import Run, unfold
 from fencepost.properties.worlds.scope import (
-    CHECK_SCOPES,
-    PROMISE_SCOPES,
     ActKind,
     NamedScope,
     Scope,
 )
 from fencepost.properties.worlds.views import StepView
 from fencepost.properties.worlds.world import Act, World, Worlds
+from fencepost.properties.worlds.worlds_by_protocol import worlds_of
 
 _Result = TypeVar("_Result")
 _Values = Mapping[tuple[str, str], frozenset[Hashable]]
@@ -89,6 +90,7 @@ class RowStatus(Enum):
 
 VIOLATED = frozenset({PropertyStatus.BROKEN, PropertyStatus.BY_DRAFT})
 _FAILURES = VIOLATED | {PropertyStatus.UNTESTED}
+_SHIPPED_COLUMNS = (MEMBERSHIP, FIRST_EPOCH)
 RARE_STATES = 2000
 """The most worlds of a rare scope to look for a row in."""
 MACHINE_STOPS = (TableError, AssertionError)
@@ -351,16 +353,16 @@ def has_all_explored(ids: Collection[str], revision: Revision) -> bool:
     """
     return all(
         adapted(claim, revision).id in ids
-        for claim in PROPERTIES.values()
+        for claim in properties_of(revision).values()
         if is_explored(claim) and applies(claim, revision)
     )
 
 
 def check_revision(
     revision: Revision,
-    properties: Iterable[Property] = tuple(PROPERTIES.values()),
+    properties: Iterable[Property] | None = None,
     *,
-    questions: Sequence[NamedScope] = CHECK_SCOPES,
+    questions: Sequence[NamedScope] | None = None,
     rare: Sequence[NamedScope] = (),
     jobs: int = 1,
     progress: Callable[[NamedScope, Progress], None] | None = None,
@@ -369,14 +371,18 @@ def check_revision(
 ) -> Checked:
     """Check every property that exploration checks, in each scope.
 
-    `questions`: the scopes, CHECK_SCOPES by default.  `rare`: scopes that are explored, too, if a
-    row of the user's own decides something there, and nothing in any other; without any, rows are
-    not asked for.  `budget`: the limits, by default none.
+    `properties`, `questions`: by default those of its protocol.  `rare`: scopes that are explored,
+    too, if a row of the user's own decides something there, and nothing in any other; without any,
+    rows are not asked for.  `budget`: the limits, by default none.
     `jobs`: processes; each explores a scope of its own, or all of them the only one, if there is no
     cache.  `cache`: of the results of earlier checks; a check with limits doesn't use it.
     """
     budget = CheckBudget() if budget is None else budget
     cache = None if budget.is_limited else cache
+    if properties is None:
+        properties = properties_of(revision).values()
+    if questions is None:
+        questions = worlds_of(revision).check_scopes
     claims = [claim for claim in properties if is_explored(claim)]
     if has_all_explored({adapted(claim, revision).id for claim in claims}, revision):
         claims = [claim for claim in claims if applies(claim, revision)]
@@ -461,7 +467,7 @@ def _own_columns(revision: Revision) -> Iterator[tuple[Table, int, Column]]:
     """Yield the columns of a user's own, each with its table and its place there."""
     for table in revision.tables.values():
         for place, column in enumerate(table.features):
-            if isinstance(column, Column) and column is not MEMBERSHIP:
+            if isinstance(column, Column) and column not in _SHIPPED_COLUMNS:
                 yield table, place, column
 
 
@@ -602,8 +608,8 @@ class _EndlessRuns(NamedTuple):
 
 def check_promises(
     revision: Revision,
-    promises: Sequence[Promise] = PROMISES,
-    scopes: Sequence[NamedScope] = PROMISE_SCOPES,
+    promises: Sequence[Promise] | None = None,
+    scopes: Sequence[NamedScope] | None = None,
     budget: CheckBudget | None = None,
     jobs: int = 1,
     cache: WorldCache | None = None,
@@ -611,11 +617,14 @@ def check_promises(
 ) -> tuple[CheckedPromise, ...]:
     """Check every promise; each is reported from the first scope that breaks it.
 
-    `budget`, `cache`: as of `check_revision`.  `jobs`: processes; each searches a scope of its own.
+    `promises`, `scopes`: by default those of its protocol.  `budget`, `cache`: as of
+    `check_revision`.  `jobs`: processes; each searches a scope of its own.
     `progress`: called with a line about what is done.
     """
     budget = CheckBudget() if budget is None else budget
     cache = None if budget.is_limited else cache
+    promises = promises_of(revision) if promises is None else promises
+    scopes = worlds_of(revision).promise_scopes if scopes is None else scopes
 
     def find(
         seconds: float | None, scope: NamedScope, tell: Tell
@@ -661,6 +670,11 @@ def check_promises(
         broken.get(p.id, CheckedPromise(p, kept.get(p.id, PropertyStatus.UNTESTED), cut=cut))
         for p in promises
     )
+
+
+def promises_of(revision: Revision) -> tuple[Promise, ...]:
+    """Return the promises of a revision's protocol."""
+    return CONSUMER_PROMISES if revision.protocol.name == "consumer" else PROMISES
 
 
 def _stopped(

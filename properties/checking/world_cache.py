@@ -29,8 +29,7 @@ import msgspec
 
 from fencepost import model, properties
 from fencepost.model.revision import Revision
-from fencepost.model.revisions.base import KAFKA_4
-from fencepost.model.revisions.revisions import is_shipped, lineage
+from fencepost.model.revisions.revisions import is_shipped, lineage, shipped_base
 from fencepost.model.table.expr import Point
 from fencepost.model.table.table import Rule, Table, TableError
 from fencepost.properties.worlds.scope import Scope
@@ -100,7 +99,11 @@ class WorldCache:
 
     def _of(self, revision: Revision, scope: Scope, about: Iterable[str]) -> Path | None:
         """Return the folder for results that differ in the tables alone; None: not to be cached."""
-        functions = revision.twists or revision.distort or revision.protocol is not KAFKA_4.protocol
+        functions = (
+            revision.twists
+            or revision.distort
+            or revision.protocol is not shipped_base(revision).protocol
+        )
         is_known = is_shipped(revision) or self._own
         if not self._code or functions or not is_known:
             return None

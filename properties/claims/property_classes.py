@@ -30,10 +30,18 @@ _ANSWER = "clients get another answer"
 _WHEN = "clients are answered or removed at another time"
 _OPERATORS = "operators get wrong descriptions of a group"
 _BOOKS = "the coordinator keeps other data than the model"
+_SHUT_OUT = "a client that lost one answer is refused until its session ends, and may stop for good"
+_OTHER_SEAT = "a consumer that starts again gets other partitions than it had"
 _REBALANCE = "members stop and rejoin without need"
 
 _SAFETY = {
     _TWO_CONSUMERS: (
+        "a-partition-has-one-owner",
+        "a-partition-is-handed-on-when-it-is-free",
+        "a-target-is-legal",
+        "a-client-owns-what-is-its",
+        "a-stranger-is-never-heard",
+        "an-answer-says-what-is",
         "one-live-member-per-instance",
         "retired-id-stays-invalid",
         "fresh-id-for-one",
@@ -62,6 +70,17 @@ _SAFETY = {
         "exactly-one-leader-is-given-members",
     ),
     _LOST_PARTITIONS: (
+        "a-target-is-complete",
+        "a-target-is-taken-over",
+        "epochs-are-in-order",
+        "group-epochs-never-fall",
+        "to-give-up-is-a-phase",
+        "a-member-is-watched",
+        "who-must-give-up-is-hurried",
+        "who-is-out-of-time-goes",
+        "who-comes-or-goes-raises-the-epoch",
+        "a-new-subscription-is-assigned",
+        "every-partition-gets-an-owner",
         "settled-has-members",
         "session-end-takes-the-silent",
         "leader-assigns-to-the-members",
@@ -72,7 +91,7 @@ _SAFETY = {
         "the-welcomed-know-the-group",
         "a-changed-subscription-is-assigned",
     ),
-    _KEPT_AFTER_LEAVE: ("leave-takes-effect",),
+    _KEPT_AFTER_LEAVE: ("leave-takes-effect", "a-heartbeat-leave-takes-effect"),
     _OTHERS_PARTITIONS: (
         "the-leader-alone-assigns",
         "nobody-is-assigned-before-the-leader",
@@ -84,6 +103,13 @@ _SAFETY = {
         "somebody-is-to-assign",
     ),
     _LOST_ID: (
+        "an-entry-names-its-member",
+        "a-static-member-is-found",
+        "a-join-displaces-no-live-holder",
+        "a-refused-heartbeat-changes-nothing",
+        "a-member-that-is-heard-stays",
+        "no-timer-of-the-removed",
+        "an-instance-is-its-bringers",
         "mapped-instance-has-holder",
         "static-member-is-mapped",
         "pending-is-no-member",
@@ -97,7 +123,13 @@ _SAFETY = {
         "session-is-of-somebody",
         "a-group-with-members-stays",
     ),
-    _LOST_SEAT: ("only-the-named-go", "dynamic-spares-static", "static-spares-dynamic"),
+    _LOST_SEAT: (
+        "a-member-goes-for-a-cause",
+        "nobody-is-hurried-for-nothing",
+        "only-the-named-go",
+        "dynamic-spares-static",
+        "static-spares-dynamic",
+    ),
     _UNANSWERED: (
         "parked-only-while-preparing",
         "syncing-only-while-completing",
@@ -112,11 +144,15 @@ _SAFETY = {
         "every-group-settles",
     ),
     _OFFSETS: (
+        "only-owners-commit",
+        "a-commit-does-what-it-says",
+        "a-partition-is-no-newer-than-its-owner",
         "a-refused-commit-stores-nothing",
         "an-accepted-commit-is-read",
         "offsets-that-are-read-stay",
     ),
     _NEXT_COORDINATOR: (
+        "a-failover-keeps-the-group",
         "failover-finds-what-was-stored",
         "absent-knows-nothing",
         "stored-is-consistent",
@@ -127,6 +163,14 @@ _SAFETY = {
 }
 _PROMISE = {
     _ANSWER: (
+        "a-newcomer-hears-unreleased",
+        "a-released-instance-is-free",
+        "the-replaced-hears-fenced",
+        "a-release-names-its-instance",
+        "another-epoch-is-fenced",
+        "a-lost-answer-does-no-harm",
+        "a-member-is-heard",
+        "a-members-commit-is-stored",
         "zombie-is-told",
         "answers-have-the-shape-of-their-version",
         "the-leader-told-is-a-member",
@@ -148,7 +192,20 @@ _PROMISE = {
         "members-commit-and-nobody-else",
         "no-answer-has-a-forbidden-shape",
     ),
+    _SHUT_OUT: (
+        "a-join-can-be-sent-again",
+        "a-repeated-join-comes-through",
+    ),
+    _OTHER_SEAT: (
+        "a-release-keeps-the-assignment",
+        "a-return-finds-its-place",
+        "an-id-keeps-its-instance",
+    ),
     _WHEN: (
+        "a-session-has-its-length",
+        "a-release-prolongs-nothing",
+        "a-failover-hurries-nobody",
+        "a-consumer-group-keeps-its-size",
         "static-goes-only-by-session-leave-replacement",
         "dynamic-goes-at-rebalance-timeout",
         "static-stays-at-rebalance-timeout",
@@ -158,11 +215,19 @@ _PROMISE = {
         "a-commit-keeps-alive",
         "a-group-keeps-its-size",
     ),
-    _OPERATORS: ("operators-see-the-group", "never-dead", "a-deletion-is-done-or-refused"),
+    _OPERATORS: (
+        "a-description-shows-the-group",
+        "what-is-to-be-given-up-is-shown",
+        "operators-see-the-group",
+        "never-dead",
+        "a-deletion-is-done-or-refused",
+    ),
     _BOOKS: ("new-member-waits", "sync-timer-has-a-debtor"),
 }
 _COST = {
     _REBALANCE: (
+        "a-restart-costs-no-epoch",
+        "an-epoch-has-a-cause",
         "restart-in-stable-causes-nothing",
         "rebalance-has-a-cause",
         "restart-in-a-stable-group-is-quiet",

@@ -15,6 +15,8 @@ from fencepost.model.revisions import revisions
 from fencepost.model.suggestions import did_you_mean
 from fencepost.model.table.table import Rule, Table
 from fencepost.properties.claims.answer_properties import HISTORY_PROPERTIES
+from fencepost.properties.claims.consumer_invariants import CONSUMER_INVARIANTS
+from fencepost.properties.claims.consumer_steps import CONSUMER_STEPS
 from fencepost.properties.claims.invariants import BOOKS, INVARIANTS, PROMISED, STORED
 from fencepost.properties.claims.step_answers import ANSWER_PROPERTIES, STEP_PROPERTIES
 from fencepost.properties.claims.step_formulas import STEPS
@@ -42,17 +44,26 @@ PROPERTIES: Mapping[str, Property] = _by_id(
     BOOKS,
     STORED,
 )
+"""Those of the classic protocol."""
+CONSUMER_PROPERTIES: Mapping[str, Property] = _by_id(CONSUMER_INVARIANTS, CONSUMER_STEPS)
+"""Those of the consumer protocol."""
+_BY_PROTOCOL = {"classic": PROPERTIES, "consumer": CONSUMER_PROPERTIES}
+ALL_PROPERTIES: Mapping[str, Property] = {**PROPERTIES, **CONSUMER_PROPERTIES}
+
+
+def properties_of(revision: Revision) -> Mapping[str, Property]:
+    """Return the properties of a revision's protocol, by id."""
+    return _BY_PROTOCOL[revision.protocol.name]
 
 
 def find_property(property_id: str) -> Property:
     """Return the property of this id.  Raises KeyError that names the value and what there is."""
     try:
-        return PROPERTIES[property_id]
+        return ALL_PROPERTIES[property_id]
     except KeyError:
-        known = ", ".join(sorted(PROPERTIES))
-        raise KeyError(
-            f"no property {property_id!r}{did_you_mean(property_id, PROPERTIES)}; there are {known}"
-        ) from None
+        known = ", ".join(sorted(ALL_PROPERTIES))
+        near = did_you_mean(property_id, ALL_PROPERTIES)
+        raise KeyError(f"no property {property_id!r}{near}; there are {known}") from None
 
 
 FORMULAS: tuple[Property, ...] = (*INVARIANTS, *STORED, *STEPS)

@@ -1,6 +1,7 @@
 """List waivers: properties that fail on purpose, by revision, with the rules and the reason.
 
-The proofs gave those of formulas, explorations the others.  A rule that is named here and doesn't
+The proofs gave those of formulas, explorations the others.  Without rules, any may break it there,
+and none in a revision that is made from that one.  A rule that is named here and doesn't
 fail is an error, just as one that fails and isn't named.  Release profiles fail where `kafka-4`
 does, except for rules that can't be reached in them; a patch (`kafka-2.8.0`) fails where the
 release does whose tables it has (`fencepost.model.revisions.revisions.lineage`).
@@ -64,7 +65,67 @@ _CAUSES = {
 }
 _MISMATCH = "an id that isn't the instance's is a mismatch, an error of its own"
 _COMMENT_2 = "comment-table-2"
+_CG_4_3 = ("consumer-4.0", "consumer-4.2", "consumer-4.3", "consumer-4.3.1")
+_CG_RELEASES = (*_CG_4_3, "consumer-4.4")
+_CG_ALL = (*_CG_RELEASES, "pr-23542")
+_COPY = ("CG-JOIN-COPY", "CG-JOIN-COPY-CHANGED")
+_LOST = ("CG-JOIN-TARGET-LOST", "CG-JOIN-TARGET-LOST-CHANGED")
+_MOVES = tuple(
+    f"CG-JOIN-{name}{twin}"
+    for name in ("BECOME-STATIC", "CHANGE-INSTANCE", "COPY", "TARGET-LOST")
+    for twin in ("", "-CHANGED")
+)
+_OWNERLESS = (
+    "a member that takes the place of a released one leaves what it had to nobody, until the next "
+    "epoch"
+)
+_HURRIED = (
+    "the released member's record keeps that it had partitions to give up, so a coordinator that "
+    "loads it begins its time to revoke (KAFKA-20641)"
+)
+_OF_CONSUMERS: dict[str, dict[str, Why]] = {
+    "an-entry-names-its-member": _in(
+        _CG_4_3, "a member that changes its instance leaves the entry of the old one (KAFKA-20747)"
+    ),
+    "a-target-is-complete": _in(_CG_RELEASES, _OWNERLESS, *_COPY),
+    "a-target-is-taken-over": _in(
+        _CG_RELEASES,
+        "the target of a member that brings an unmapped instance is looked up under that instance, "
+        "where there is none",
+        *_LOST,
+    ),
+    "every-partition-gets-an-owner": _in(
+        _CG_RELEASES,
+        "a member that brings another instance leaves partitions without an owner, and no epoch "
+        "comes that would heal it",
+    ),
+    "a-join-can-be-sent-again": _in(
+        _CG_RELEASES,
+        "a live holder is never displaced, also where the newcomer is the holder itself",
+        "CG-JOIN-AGAIN-UNRELEASED",
+    ),
+    "a-repeated-join-comes-through": _in(
+        _CG_RELEASES,
+        "the holder itself hears UNRELEASED_INSTANCE_ID, and Java's and librdkafka's consumers "
+        "stop for good",
+    ),
+    "an-id-keeps-its-instance": _in(
+        _CG_RELEASES, "a member may bring any instance that no live member has", *_MOVES
+    ),
+    "a-released-instance-is-free": _in(
+        _CG_4_3,
+        "in a full group the size is checked before the instance (KAFKA-20601)",
+        "CG-JOIN-GROUP-FULL",
+    ),
+    "what-is-to-be-given-up-is-shown": _in(
+        ("consumer-4.0", "consumer-4.2"),
+        "partitions to give up are not counted (KAFKA-20431)",
+        "CG-DESCRIBE-GROUP",
+    ),
+    "a-failover-hurries-nobody": _in(_CG_ALL, _HURRIED, "CG-FAILOVER-GROUP"),
+}
 EXPECTED: Mapping[str, Mapping[str, Why]] = {
+    **_OF_CONSUMERS,
     "a-heartbeat-tells-of-a-rebalance": _in(
         _BEFORE_2_6_1,
         "before 2.6.1 a heartbeat between join and sync is refused",
@@ -149,4 +210,5 @@ def reasons(name: str) -> dict[str, str]:
 
 def rules(name: str) -> dict[str, frozenset[str]]:
     """Return revision → the rules that break a property there."""
-    return {revision: ids for revision, (_, ids) in EXPECTED.get(name, {}).items()}
+    there = EXPECTED.get(name, {})
+    return {revision: ids for revision, (_, ids) in there.items() if ids}

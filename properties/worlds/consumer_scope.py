@@ -107,13 +107,312 @@ class ConsumerScope(Scope):
         """True if the epoch since which a partition is a member's matters: to commits alone."""
         return "commit" in self.acts
 
+    def can_pass(self, group: Any) -> bool:
+        """Return True if time may pass; where clients stop for good, for ever."""
+        return bool(group.timers) or self.ends_clients
+
     def allows(self, group: Any) -> bool:
         """Return True if a group is within the bounds."""
         return group is None or len(group.members) <= self.members
 
 
-_ALIVE: tuple[ActKind, ...] = ("join", "acknowledge", "tick")
-CHECK_SCOPES: tuple[NamedScope, ...] = ()
-RARE_SCOPES: tuple[NamedScope, ...] = ()
-PROMISE_SCOPES: tuple[NamedScope, ...] = ()
-DIFF_SCOPES: tuple[NamedScope, ...] = ()
+CHECK_SCOPES: tuple[NamedScope, ...] = (
+    NamedScope(
+        "one process",
+        "a static member that loses answers, is released, starts again or falls silent",
+        ConsumerScope(
+            clients=1,
+            members=1,
+            acts=(
+                "join",
+                "lost-join",
+                "bare-join",
+                "heartbeat",
+                "acknowledge",
+                "lost-heartbeat",
+                "release",
+                "bare-release",
+                "leave",
+                "restart",
+                "tick",
+            ),
+        ),
+    ),
+    NamedScope(
+        "rivals",
+        "two processes of one instance; an administrator removes the holder",
+        ConsumerScope(
+            clients=2,
+            members=2,
+            acts=(
+                "join",
+                "lost-join",
+                "bare-join",
+                "acknowledge",
+                "release",
+                "leave",
+                "remove",
+                "describe",
+                "restart",
+                "tick",
+            ),
+        ),
+    ),
+    NamedScope(
+        "two statics",
+        "two static members share partitions, go for a while and return",
+        ConsumerScope(
+            clients=2,
+            instances=2,
+            members=2,
+            acts=("join", "heartbeat", "acknowledge", "release", "tick"),
+        ),
+    ),
+    NamedScope(
+        "lost answers of two",
+        "two static members share partitions, and answers to their heartbeats are lost",
+        ConsumerScope(
+            clients=2,
+            instances=2,
+            members=2,
+            acts=("join", "heartbeat", "acknowledge", "lost-heartbeat", "release"),
+        ),
+    ),
+    NamedScope(
+        "one of each",
+        "a static and a dynamic member; an administrator looks, and removes the static one",
+        ConsumerScope(
+            clients=2,
+            dynamic=1,
+            members=2,
+            acts=("join", "acknowledge", "release", "leave", "remove", "describe", "restart"),
+        ),
+    ),
+    NamedScope(
+        "changed instances",
+        "two static members, one of which brings the instance of the other, or a free one",
+        ConsumerScope(
+            clients=2,
+            instances=2,
+            members=2,
+            acts=("join", "acknowledge", "swap", "release"),
+        ),
+    ),
+    NamedScope(
+        "a first instance",
+        "a dynamic member that becomes static, beside a static one",
+        ConsumerScope(
+            clients=2,
+            dynamic=1,
+            members=2,
+            acts=("join", "acknowledge", "swap", "release", "leave"),
+        ),
+    ),
+    NamedScope(
+        "failovers",
+        "two static members under a coordinator that fails over",
+        ConsumerScope(
+            clients=2,
+            instances=2,
+            members=2,
+            acts=("join", "acknowledge", "release", "tick", "failover"),
+        ),
+    ),
+    NamedScope(
+        "offsets",
+        "two processes of one instance that commit",
+        ConsumerScope(
+            clients=2,
+            members=2,
+            acts=("join", "acknowledge", "lost-heartbeat", "release", "commit", "restart", "tick"),
+        ),
+    ),
+    NamedScope(
+        "offsets of two",
+        "a static and a dynamic member that commit and hand partitions on",
+        ConsumerScope(
+            clients=2, dynamic=1, members=2, acts=("join", "acknowledge", "leave", "commit")
+        ),
+    ),
+    NamedScope(
+        "new subscriptions",
+        "a static and a dynamic member that change their subscription",
+        ConsumerScope(
+            clients=2,
+            dynamic=1,
+            members=2,
+            offers=2,
+            partitions=1,
+            acts=("join", "acknowledge", "change", "leave"),
+        ),
+    ),
+    NamedScope(
+        "batches",
+        "two static members, whose target may be made a tick later",
+        ConsumerScope(
+            clients=2,
+            instances=2,
+            members=2,
+            delay_ticks=1,
+            acts=("join", "acknowledge", "release", "tick"),
+        ),
+    ),
+    NamedScope(
+        "a full group",
+        "three processes of two instances, and room for one",
+        ConsumerScope(
+            clients=3,
+            instances=2,
+            members=2,
+            places=1,
+            acts=("join", "acknowledge", "release", "leave", "restart", "tick"),
+        ),
+    ),
+    NamedScope(
+        "old versions",
+        "two processes of one instance, for which the broker makes the member id",
+        ConsumerScope(
+            clients=2,
+            old=2,
+            members=2,
+            acts=("join", "acknowledge", "release", "leave", "restart", "tick"),
+        ),
+    ),
+)
+"""Scopes in which properties are checked (`fencepost check --question`)."""
+
+RARE_SCOPES: tuple[NamedScope, ...] = (
+    NamedScope(
+        "three processes",
+        "two processes of one instance, and one of another",
+        ConsumerScope(
+            clients=3,
+            instances=2,
+            members=2,
+            acts=("join", "acknowledge", "release", "restart", "tick"),
+        ),
+    ),
+)
+"""Scopes that `check` explores only for a row of one's own that decides nothing in the others."""
+
+PROMISE_SCOPES: tuple[NamedScope, ...] = (
+    NamedScope(
+        "lost answers",
+        "a static member that loses answers, and stops when it is refused",
+        ConsumerScope(
+            clients=1,
+            members=1,
+            ends_clients=True,
+            fold=False,
+            acts=(
+                "join",
+                "lost-join",
+                "heartbeat",
+                "acknowledge",
+                "lost-heartbeat",
+                "remove",
+                "restart",
+                "tick",
+            ),
+        ),
+    ),
+    NamedScope(
+        "instances in the end",
+        "two static members that change their instance and go for a while",
+        ConsumerScope(
+            clients=2,
+            instances=2,
+            members=2,
+            partitions=1,
+            fold=False,
+            acts=("join", "acknowledge", "swap", "release", "tick"),
+        ),
+    ),
+    NamedScope(
+        "batches in the end",
+        "a static and a dynamic member, whose target may be made a tick later",
+        ConsumerScope(
+            clients=2,
+            dynamic=1,
+            members=2,
+            delay_ticks=1,
+            fold=False,
+            acts=("join", "acknowledge", "release", "tick"),
+        ),
+    ),
+)
+"""Where promises are put to the test: what comes in the end, on unfolded worlds."""
+
+DIFF_SCOPES: tuple[NamedScope, ...] = (
+    NamedScope(
+        "rivals",
+        "two processes of one instance",
+        ConsumerScope(
+            clients=2,
+            members=2,
+            acts=("join", "lost-join", "bare-join", "acknowledge", "release", "leave", "restart"),
+        ),
+        6,
+    ),
+    NamedScope(
+        "instances",
+        "two static members, one of which brings the instance of the other, or a free one",
+        ConsumerScope(
+            clients=2,
+            instances=2,
+            members=2,
+            acts=("join", "acknowledge", "swap", "bare-join", "release", "remove"),
+        ),
+        5,
+    ),
+    NamedScope(
+        "a first instance",
+        "a dynamic member that becomes static, beside a static one",
+        ConsumerScope(
+            clients=2, dynamic=1, members=2, acts=("join", "acknowledge", "swap", "describe")
+        ),
+        5,
+    ),
+    NamedScope(
+        "time",
+        "a static member that loses answers, starts again or falls silent",
+        ConsumerScope(
+            clients=1,
+            members=1,
+            acts=("join", "lost-join", "acknowledge", "lost-heartbeat", "release", "tick"),
+        ),
+        7,
+    ),
+    NamedScope(
+        "a full group",
+        "three processes of two instances, and room for one",
+        ConsumerScope(
+            clients=3,
+            instances=2,
+            members=2,
+            places=1,
+            acts=("join", "acknowledge", "release", "restart"),
+        ),
+        5,
+    ),
+    NamedScope(
+        "offsets",
+        "a static and a dynamic member that commit",
+        ConsumerScope(
+            clients=2, dynamic=1, members=2, acts=("join", "acknowledge", "release", "commit")
+        ),
+        5,
+    ),
+    NamedScope(
+        "failovers",
+        "two static members under a coordinator that fails over",
+        ConsumerScope(
+            clients=2,
+            instances=2,
+            members=2,
+            acts=("join", "acknowledge", "release", "describe", "failover"),
+        ),
+        5,
+    ),
+)
+"""How far revisions are compared where nobody says otherwise."""

@@ -200,6 +200,10 @@ class Scope:
         """True if a failover or a deletion may end a group: then generations may come back."""
         return not _ENDINGS.isdisjoint(self.acts)
 
+    def can_pass(self, group: Any) -> bool:
+        """Return True if time may pass for a group that exists: something depends on it."""
+        return bool(group.timers)
+
     def allows(self, group: Any) -> bool:
         """Return True if a group is within the bounds."""
         if group is None:

@@ -33,7 +33,7 @@ class WorldView:
     Parked requests are named as in `fencepost.properties.worlds.canonical`.  `group`: None if there
     is no group.  `clients`: their knowledge.  `seats`: their identities.  `fails_over`: True if the
     coordinator may have failed over; a generation that was never stored is then used again.
-    `places`: group.max.size, None if there is no bound.
+    `places`: the largest size of a group, None if there is no bound.  `partitions`: of each topic.
     """
 
     group: Any
@@ -41,6 +41,7 @@ class WorldView:
     seats: tuple[Seat, ...]
     fails_over: bool = False
     places: int | None = None
+    partitions: int = 1
 
 
 @dataclass(frozen=True, eq=False)

@@ -256,7 +256,14 @@ class Worlds:
     def look(self, world: World) -> WorldView:
         """Return a world as properties see it."""
         scope = self.scope
-        return WorldView(world.group, world.clients, self.seats, scope.fails_over, scope.places)
+        return WorldView(
+            world.group,
+            world.clients,
+            self.seats,
+            scope.fails_over,
+            scope.places,
+            self.machine.config.get("num.partitions") or 1,
+        )
 
     def enabled(self, world: World) -> Iterator[tuple[ActKind, int]]:
         """Yield the kinds of acts that can happen now, and their clients."""
@@ -269,7 +276,7 @@ class Worlds:
 
     def _nobodys(self, group: Any) -> Iterator[ActKind]:
         if group is not None:
-            if "tick" in self.scope.acts and group.timers:
+            if "tick" in self.scope.acts and self.scope.can_pass(group):
                 yield "tick"
             if self.scope.fails_over:
                 yield "failover"

@@ -96,6 +96,7 @@ def recording_of(trace: TraceFile, coordinator: str = "") -> Recording:
 
 
 WAITS = "waits"
+LOST = "the answer is lost"
 COUNTEREXAMPLE, KNOWN, DIFFERENCE = "counterexample", "expected counterexample", "difference"
 
 
@@ -295,6 +296,8 @@ def turn_words(
         else:
             words = _answer(event.answer, whose, ids)
             others.append(f"{whose.client_id}'s {whose.api}: {words}")
+    if request is not None and request.id in _dropped_ids(turn):
+        answer = LOST
     if request is None:
         did = _happened(turn, sends)
     else:
@@ -318,10 +321,14 @@ def _happened(turn: Turn, sends: Mapping[str, Send]) -> str:
             return f"loses its connection, and with it {dropped or 'nothing that waits'}"
 
 
-def _dropped(turn: Turn, sends: Mapping[str, Send]) -> Iterator[str]:
+def _dropped_ids(turn: Turn) -> Iterator[str]:
     for event in turn.events:
         if isinstance(event, Disconnected):
-            yield from (sends[request_id].api for request_id in event.dropped)
+            yield from event.dropped
+
+
+def _dropped(turn: Turn, sends: Mapping[str, Send]) -> Iterator[str]:
+    yield from (sends[request_id].api for request_id in _dropped_ids(turn))
 
 
 def _answer(answer: Answer, request: Send, ids: Mapping[str, str]) -> str:

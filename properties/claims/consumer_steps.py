@@ -1,0 +1,899 @@
+"""State what a step of the consumer protocol must do, and must not.
+
+Who may go, what a release keeps, what a refusal changes, what an answer says, what a failover
+loses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from msgspec.structs import replace
+
+from fencepost.model.consumer.group import REBALANCE, RELEASED_EPOCH, SESSION, Member, Phase
+from fencepost.model.consumer.rules import rule_sources as src
+from fencepost.model.consumer.topics import rows_of
+from fencepost.model.messages.consumer_messages import (
+    ConsumerGroupDescribeResponse,
+    ConsumerGroupHeartbeatResponse,
+)
+from fencepost.model.messages.errors import Error
+from fencepost.model.messages.messages import OffsetCommitRequest, OffsetCommitResponse
+from fencepost.model.work import Incoming, Timer
+from fencepost.properties.claims.consumer_invariants import INSIDE, NO_PROOF
+from fencepost.properties.claims.consumer_views import (
+    caller_id,
+    came,
+    compared,
+    error,
+    gone,
+    group_after,
+    group_before,
+    has_same_wishes,
+    heartbeat,
+    is_beat,
+    is_join,
+    is_leave_of,
+    is_named_by_administrator,
+    is_release,
+    is_timer_of,
+    mapped_holder,
+    partitions,
+    replaces,
+    said_to_own,
+    welcomed,
+)
+from fencepost.properties.claims.function_property import run_property
+from fencepost.properties.logic.logic import Property, PropertyKind
+from fencepost.properties.worlds.protocol_worlds import SESSION_MS
+from fencepost.properties.worlds.views import Failover, StepView
+
+_ANSWERS = "the oracle compares answers; no property of histories says this yet"
+_inside = partial(run_property, PropertyKind.STEP, proof=NO_PROOF, answers=INSIDE)
+_seen = partial(run_property, PropertyKind.STEP, proof=NO_PROOF, answers=_ANSWERS)
+_ALL = "all steps"
+_FULL = Error.GROUP_MAX_SIZE_REACHED
+
+# Who goes, and what becomes of partitions.
+
+
+def _taken_away(view: StepView) -> str | None:
+    after = group_after(view)
+    request, owned = heartbeat(view), said_to_own(view)
+    for member in group_before(view).members:
+        now = after.member(member.member_id)
+        if now is None:
+            continue
+        for partition in sorted(partitions(member) - partitions(now)):
+            is_its_own = request is not None and request.member_id == member.member_id
+            if is_its_own and (now.is_released or (owned is not None and partition not in owned)):
+                continue
+            name = f"{partition.topic}-{partition.partition}"
+            return f"{name} was taken from {member.member_id}, which has not given it up"
+    return None
+
+
+def _owners_change(view: StepView) -> bool:
+    after = group_after(view)
+    return any(
+        (now := after.member(m.member_id)) is not None and partitions(m) - partitions(now)
+        for m in group_before(view).members
+    )
+
+
+def _went_without_a_cause(view: StepView) -> str | None:
+    for member in gone(view):
+        is_caused = (
+            is_leave_of(view, member)
+            or is_timer_of(view, member)
+            or is_named_by_administrator(view, member)
+            or replaces(view, member)
+        )
+        if not is_caused:
+            return f"{member.member_id} was removed, and nobody named it and no time was over"
+    return None
+
+
+def _displaced(view: StepView) -> str | None:
+    request, after = heartbeat(view), group_after(view)
+    assert request is not None
+    holder = mapped_holder(group_before(view), request.instance_id)
+    if holder is None or holder.is_released or holder.member_id == request.member_id:
+        return None
+    now = after.member(holder.member_id)
+    if now is None or now.is_released or after.holder(request.instance_id or "") != now.member_id:
+        return f"{holder.member_id} was live and had instance {request.instance_id}; it lost it"
+    return None
+
+
+def _meets_live_holder(view: StepView) -> bool:
+    request = heartbeat(view)
+    if request is None or request.member_epoch != 0:
+        return False
+    holder = mapped_holder(group_before(view), request.instance_id)
+    return holder is not None and not holder.is_released and holder.member_id != request.member_id
+
+
+def _stayed_after_its_time(view: StepView) -> str | None:
+    assert isinstance(view.event, Timer)
+    member = group_after(view).member(view.event.subject)
+    if member is None:
+        return None
+    return f"the {view.event.kind} timeout of {member.member_id} is over, and it is still a member"
+
+
+def _is_end_of_time(view: StepView) -> bool:
+    return isinstance(view.event, Timer) and view.event.kind in {SESSION, REBALANCE}
+
+
+def _without_effect(view: StepView) -> str | None:
+    request = heartbeat(view)
+    assert request is not None
+    member = group_after(view).member(request.member_id)
+    if request.member_epoch == RELEASED_EPOCH:
+        if member is None or not member.is_released:
+            return f"{request.member_id} left for a while, and is not released"
+    elif member is not None:
+        return f"{request.member_id} left for good, and is still a member"
+    return None
+
+
+def _is_accepted_leave(view: StepView) -> bool:
+    request = heartbeat(view)
+    return request is not None and request.member_epoch < 0 and error(view) is Error.NONE
+
+
+# Epochs.
+
+
+def _no_new_epoch(view: StepView) -> str | None:
+    before, after = group_before(view), group_after(view)
+    if after.epoch > before.epoch or view.after is None:
+        return None
+    names = [m.member_id for m in (*gone(view), *came(view))]
+    return f"the group's epoch stays {before.epoch}, though members changed: {', '.join(names)}"
+
+
+def _members_change(view: StepView) -> bool:
+    if any(replaces(view, member) for member in group_before(view).members):
+        return False
+    return any(True for _ in gone(view)) or any(True for _ in came(view))
+
+
+def _fallen_epoch(view: StepView) -> str | None:
+    before, after = group_before(view), group_after(view)
+    if view.after is not None and after.epoch < before.epoch:
+        return f"the group's epoch fell from {before.epoch} to {after.epoch}"
+    if view.after is not None and after.target_epoch < before.target_epoch:
+        return f"the target's epoch fell from {before.target_epoch} to {after.target_epoch}"
+    return None
+
+
+def _cost_of_a_return(view: StepView) -> str | None:
+    before, after = group_before(view), group_after(view)
+    if after.epoch == before.epoch:
+        return None
+    return f"the group's epoch grew from {before.epoch} to {after.epoch}"
+
+
+def _goes_or_returns_unchanged(view: StepView) -> bool:
+    """Return True for a release, and for a return with the subscription from before."""
+    if is_release(view):
+        return True
+    member = compared(view)
+    if member is None or not is_join(view) or error(view) is not Error.NONE:
+        return False
+    return member.is_released and has_same_wishes(view, member)
+
+
+def _needless_epoch(view: StepView) -> str | None:
+    member = compared(view)
+    assert member is not None
+    before, after = group_before(view), group_after(view)
+    if after.epoch == before.epoch:
+        return None
+    return f"{member.member_id} asks for nothing new, and the group's epoch grew to {after.epoch}"
+
+
+def _asks_for_nothing_new(view: StepView) -> bool:
+    member = compared(view)
+    if member is None or member.is_released or error(view) is not Error.NONE:
+        return False
+    return (is_join(view) or is_beat(view)) and has_same_wishes(view, member)
+
+
+def _ignored_wish(view: StepView) -> str | None:
+    member, now = compared(view), welcomed(view)
+    request = heartbeat(view)
+    assert member is not None
+    assert request is not None
+    if now is None:
+        return None
+    names = request.subscribed_topic_names
+    if names is not None and now.topics != tuple(sorted(set(names))):
+        return f"{now.member_id} subscribes to {', '.join(names)}, and the group doesn't know"
+    if group_after(view).epoch == group_before(view).epoch:
+        return f"{now.member_id} changed its subscription, and the group's epoch stays"
+    return None
+
+
+def _changes_its_wish(view: StepView) -> bool:
+    member, request = compared(view), heartbeat(view)
+    if member is None or request is None or welcomed(view) is None:
+        return False
+    names = request.subscribed_topic_names
+    return names is not None and tuple(sorted(set(names))) != member.topics
+
+
+# Release and return.
+
+
+def _lost_while_released(view: StepView) -> str | None:
+    after = group_after(view)
+    for member in group_before(view).members:
+        now = after.member(member.member_id)
+        if now is None or not now.is_released:
+            continue
+        if now.partitions() != member.partitions():
+            return f"{member.member_id} is released, and its assignment changed"
+        if now.revoking:
+            return f"{member.member_id} is released, and still has partitions to give up"
+    return None
+
+
+def _somebody_is_released(view: StepView) -> bool:
+    return any(m.is_released for m in group_after(view).members)
+
+
+def _prolonged(view: StepView) -> str | None:
+    request = heartbeat(view)
+    assert request is not None
+    before = group_before(view).timer(SESSION, request.member_id)
+    after = group_after(view).timer(SESSION, request.member_id)
+    if before == after:
+        return None
+    return f"the session of {request.member_id} ends at another time than before its release"
+
+
+def _other_partitions(view: StepView) -> str | None:
+    before, now = compared(view), welcomed(view)
+    assert before is not None
+    if now is None:
+        return None
+    target = group_after(view).target_of(now.member_id)
+    expected = tuple(p for p in before.partitions() if p in target)
+    lost = [p for p in expected if p not in now.partitions()]
+    if lost:
+        return f"{now.member_id} returned, and {lost[0].topic}-{lost[0].partition} is not its own"
+    if now.epoch != group_after(view).target_epoch:
+        return f"{now.member_id} returned, and its epoch is {now.epoch}, not the target's"
+    return None
+
+
+def _returns(view: StepView) -> bool:
+    member = compared(view)
+    if member is None or not is_join(view) or error(view) is not Error.NONE:
+        return False
+    request = heartbeat(view)
+    named = request is not None and request.instance_id == member.instance_id
+    return (
+        member.is_released
+        and named
+        and group_before(view).member(caller_id(view))
+        in {
+            None,
+            member,
+        }
+    )
+
+
+# Answers.
+
+
+def _changed_by_a_refusal(view: StepView) -> str | None:
+    if view.before == view.after:
+        return None
+    return f"the answer is {_name(error(view))}, and the group is another one than before"
+
+
+def _name(answer: Error | None) -> str:
+    return "none" if answer is None else answer.name
+
+
+def _is_refused(view: StepView) -> bool:
+    return error(view) not in {None, Error.NONE}
+
+
+def _misinformed(view: StepView) -> str | None:
+    answer, member = view.own_answer, welcomed(view)
+    assert isinstance(answer, ConsumerGroupHeartbeatResponse)
+    if member is None:
+        return f"{caller_id(view)} is answered NONE, and is no member"
+    if (answer.member_id, answer.member_epoch) != (member.member_id, member.epoch):
+        return f"the answer is for {answer.member_id} at epoch {answer.member_epoch}"
+    told = None if answer.assignment is None else answer.assignment.topic_partitions
+    if told is not None and told != rows_of(member.partitions()):
+        return f"the answer assigns other partitions than {member.member_id} has"
+    before = group_before(view).member(member.member_id)
+    if told is None and (before is None or before.partitions() != member.partitions()):
+        return f"the assignment of {member.member_id} changed, and the answer doesn't say so"
+    if told is None and is_join(view):
+        return f"{member.member_id} joined, and the answer has no assignment"
+    return None
+
+
+def _is_welcome(view: StepView) -> bool:
+    return error(view) is Error.NONE and (is_join(view) or is_beat(view))
+
+
+def _shorter_session(view: StepView) -> str | None:
+    member = welcomed(view)
+    assert member is not None
+    timer = group_after(view).timer(SESSION, member.member_id)
+    if timer is not None and timer.earliest == SESSION_MS:
+        return None
+    return f"{member.member_id} is alive, and its session didn't begin anew"
+
+
+def _wrong_answer(expected: Callable[[StepView], Error]) -> Callable[[StepView], str | None]:
+    """Return the check that an answer is this one, or that the group is full."""
+
+    def judged(view: StepView) -> str | None:
+        answer, due = error(view), expected(view)
+        if answer in {due, None} or (answer is _FULL and due is not Error.NONE):
+            return None
+        return f"the answer is {_name(answer)} instead of {due.name}"
+
+    return judged
+
+
+def _is_complete(view: StepView) -> bool:
+    """Return True for a heartbeat or join that passes the checks of its fields."""
+    return error(view) not in {None, Error.INVALID_REQUEST, Error.UNSUPPORTED_ASSIGNOR}
+
+
+def _joins_released_instance(view: StepView) -> bool:
+    request = heartbeat(view)
+    if request is None or not is_join(view) or not _is_complete(view):
+        return False
+    holder = mapped_holder(group_before(view), request.instance_id)
+    is_new = group_before(view).member(request.member_id) is None
+    return holder is not None and holder.is_released and is_new
+
+
+def _joins_again(view: StepView) -> bool:
+    request = heartbeat(view)
+    if request is None or not is_join(view):
+        return False
+    holder = mapped_holder(group_before(view), request.instance_id)
+    return holder is not None and holder.member_id == request.member_id
+
+
+def _names_anothers_instance(view: StepView) -> bool:
+    request = heartbeat(view)
+    if request is None or request.member_epoch == 0 or not _is_complete(view):
+        return False
+    holder = mapped_holder(group_before(view), request.instance_id)
+    return holder is not None and holder.member_id != request.member_id
+
+
+def _is_no_member(view: StepView) -> bool:
+    request, before = heartbeat(view), group_before(view)
+    if request is None or request.member_epoch == 0 or not before.members:
+        return False
+    return bool(request.member_id) and before.member(request.member_id) is None
+
+
+def _stranger_heard(view: StepView) -> str | None:
+    if error(view) is Error.NONE:
+        return f"{caller_id(view)} is no member, and is answered NONE"
+    return None
+
+
+def _is_without_instance(view: StepView) -> bool:
+    request = heartbeat(view)
+    return (
+        request is not None
+        and request.member_epoch == RELEASED_EPOCH
+        and request.instance_id is None
+    )
+
+
+def _sender(view: StepView) -> Member | None:
+    """Return the member that sends a heartbeat proper under its own instance or without one."""
+    request, before = heartbeat(view), group_before(view)
+    if request is None or request.member_epoch <= 0 or not _is_complete(view):
+        return None
+    member = before.member(request.member_id)
+    if member is None or request.instance_id is None:
+        return member
+    return member if before.holder(request.instance_id) == member.member_id else None
+
+
+def _has_another_epoch(view: StepView) -> bool:
+    member, request = _sender(view), heartbeat(view)
+    if member is None or request is None or request.member_epoch == member.epoch:
+        return False
+    return not _is_repeated(view)
+
+
+def _is_repeated(view: StepView) -> bool:
+    """Return True for a heartbeat whose answer before was lost, as far as its sender says so."""
+    member, request, owned = _sender(view), heartbeat(view), said_to_own(view)
+    return (
+        member is not None
+        and request is not None
+        and request.member_epoch in {member.epoch, member.previous_epoch}
+        and owned is not None
+        and owned <= set(member.partitions())
+    )
+
+
+def _has_current_epoch(view: StepView) -> bool:
+    member, request = _sender(view), heartbeat(view)
+    return member is not None and request is not None and request.member_epoch == member.epoch
+
+
+def _brings_another_instance(view: StepView) -> bool:
+    request = heartbeat(view)
+    if request is None or not is_join(view) or request.instance_id is None:
+        return False
+    member = group_before(view).member(request.member_id)
+    return member is not None and member.instance_id != request.instance_id
+
+
+def _changed_instance(view: StepView) -> str | None:
+    request = heartbeat(view)
+    assert request is not None
+    before = group_before(view).member(request.member_id)
+    now = group_after(view).member(request.member_id)
+    if before is None or now is None or before.instance_id == now.instance_id:
+        return None
+    was = before.instance_id or "none"
+    return f"the instance of {now.member_id} was {was}, and is {now.instance_id or 'none'}"
+
+
+def _overlooked_instance(view: StepView) -> str | None:
+    request, member = heartbeat(view), welcomed(view)
+    assert request is not None
+    if member is None:
+        return None
+    if member.instance_id != request.instance_id and request.instance_id is not None:
+        return f"{member.member_id} joined with {request.instance_id}, and doesn't have it"
+    return None
+
+
+# Offsets, descriptions, failover.
+
+
+def _commit(view: StepView) -> OffsetCommitRequest | None:
+    event = view.event
+    if isinstance(event, Incoming) and isinstance(event.message, OffsetCommitRequest):
+        return event.message
+    return None
+
+
+def _stores(view: StepView) -> bool:
+    answer = view.own_answer
+    return isinstance(answer, OffsetCommitResponse) and any(
+        part.error_code == Error.NONE.value for topic in answer.topics for part in topic.partitions
+    )
+
+
+def _foreign_commit(view: StepView) -> str | None:
+    commit, before = _commit(view), group_before(view)
+    assert commit is not None
+    member = before.member(commit.member_id)
+    if member is None:
+        return f"{commit.member_id} is no member, and commits"
+    if member.epoch == commit.generation_id:
+        return None
+    if commit.generation_id > member.epoch and not member.is_released:
+        return f"{commit.member_id} commits with a newer epoch than its own"
+    since = {(p.topic, p.partition): epoch for p, epoch in member.assigned}
+    for topic in commit.topics:
+        for part in topic.partitions:
+            epoch = since.get((topic.name, part.partition_index))
+            if epoch is None or epoch > commit.generation_id:
+                return (
+                    f"{commit.member_id} commits for a partition that was not its own in the epoch"
+                    " of the commit"
+                )
+    return None
+
+
+def _commits_to_members(view: StepView) -> bool:
+    return _commit(view) is not None and bool(group_before(view).members) and _stores(view)
+
+
+def _refused_commit(view: StepView) -> str | None:
+    return None if _stores(view) else "a member's commit with its epoch is refused"
+
+
+def _commits_with_its_epoch(view: StepView) -> bool:
+    commit = _commit(view)
+    if commit is None:
+        return False
+    member = group_before(view).member(commit.member_id)
+    return member is not None and not member.is_released and member.epoch == commit.generation_id
+
+
+def _unkept_commit(view: StepView) -> str | None:
+    stored = {(o.topic, o.partition): o.offset for o in group_after(view).offsets}
+    before = {(o.topic, o.partition): o.offset for o in group_before(view).offsets}
+    commit = _commit(view)
+    assert commit is not None
+    for topic in commit.topics:
+        for part in topic.partitions:
+            place = topic.name, part.partition_index
+            if _stores(view) and stored.get(place) != part.committed_offset:
+                return f"the commit for {topic.name}-{part.partition_index} is not stored"
+            if not _stores(view) and stored.get(place) != before.get(place):
+                return f"a refused commit for {topic.name}-{part.partition_index} is stored"
+    return None
+
+
+def _wrong_description(view: StepView) -> str | None:
+    answer, group = view.own_answer, group_before(view)
+    assert isinstance(answer, ConsumerGroupDescribeResponse)
+    row = answer.groups[0]
+    told = {m.member_id: (m.instance_id, m.member_epoch) for m in row.members}
+    known = {m.member_id: (m.instance_id, m.epoch) for m in group.members}
+    if told != known:
+        return "the description has other members than the group"
+    if (row.group_epoch, row.assignment_epoch) != (group.epoch, group.target_epoch):
+        return "the description has other epochs than the group"
+    return None
+
+
+def _describes(view: StepView) -> bool:
+    return isinstance(view.own_answer, ConsumerGroupDescribeResponse) and view.before is not None
+
+
+def _uncounted(view: StepView) -> str | None:
+    answer, group = view.own_answer, group_before(view)
+    assert isinstance(answer, ConsumerGroupDescribeResponse)
+    for told in answer.groups[0].members:
+        member = group.member(told.member_id)
+        if member is None:
+            continue
+        count = sum(len(row.partitions) for row in told.assignment.topic_partitions)
+        if count != len(partitions(member)):
+            return f"{told.member_id} owns {len(partitions(member))} partitions; {count} are shown"
+    return None
+
+
+def _describes_revocation(view: StepView) -> bool:
+    return _describes(view) and any(m.revoking for m in group_before(view).members)
+
+
+def _hurried(view: StepView) -> str | None:
+    before, after = group_before(view), group_after(view)
+    for timer in after.timers:
+        member, was = after.member(timer.subject), before.member(timer.subject)
+        if timer.kind != REBALANCE or (member is not None and member.revoking):
+            continue
+        if timer in before.timers and was is not None and not was.revoking:
+            continue  # it is from before this step
+        return f"a rebalance timer runs for {timer.subject}, which has nothing to give up"
+    return None
+
+
+def _is_hurried(view: StepView) -> bool:
+    """Return True if a rebalance timer runs, but for those that a failover began."""
+    return not isinstance(view.event, Failover) and any(
+        timer.kind == REBALANCE for timer in group_after(view).timers
+    )
+
+
+def _lost_by_failover(view: StepView) -> str | None:
+    before, after = group_before(view), group_after(view)
+    if view.after is None:
+        return "the group is gone after a failover"
+    if replace(before, timers=()) != replace(after, timers=()):
+        return "the group is another one after a failover"
+    return None
+
+
+def _is_failover(view: StepView) -> bool:
+    return isinstance(view.event, Failover) and view.before is not None
+
+
+def _time_begun_by_failover(view: StepView) -> str | None:
+    before = {t.subject for t in group_before(view).timers if t.kind == REBALANCE}
+    for timer in group_after(view).timers:
+        if timer.kind == REBALANCE and timer.subject not in before:
+            return f"a failover begins a time to revoke for {timer.subject}, which had none"
+    return None
+
+
+CONSUMER_STEPS: tuple[Property, ...] = (
+    _inside(
+        "a-partition-is-handed-on-when-it-is-free",
+        "A partition leaves its owner only when that says so, is released, is replaced or goes.",
+        src.KIP_HEARTBEAT,
+        "owners that stay members; those that go take nothing with them",
+        _taken_away,
+        _owners_change,
+    ),
+    _inside(
+        "a-member-goes-for-a-cause",
+        "A member goes only by its own leave, by its timers, by an administrator, or replaced "
+        "after its release.",
+        src.KIP_TIMERS,
+        _ALL,
+        _went_without_a_cause,
+        lambda view: any(True for _ in gone(view)),
+    ),
+    _inside(
+        "a-join-displaces-no-live-holder",
+        "A join with the instance of a live member takes nothing from that member.",
+        src.KIP_STATIC,
+        "joins by ConsumerGroupHeartbeat",
+        _displaced,
+        _meets_live_holder,
+    ),
+    _inside(
+        "who-is-out-of-time-goes",
+        "A member whose session or time to revoke is over is removed.",
+        src.KIP_TIMERS,
+        _ALL,
+        _stayed_after_its_time,
+        _is_end_of_time,
+    ),
+    _inside(
+        "a-heartbeat-leave-takes-effect",
+        "After -1 that is answered NONE the sender is no member; after -2 it is released.",
+        src.KIP_LEAVE,
+        _ALL,
+        _without_effect,
+        _is_accepted_leave,
+    ),
+    _inside(
+        "who-comes-or-goes-raises-the-epoch",
+        "The group's epoch grows when a member comes or goes, but for a replacement.",
+        src.KIP_HEARTBEAT,
+        _ALL,
+        _no_new_epoch,
+        _members_change,
+    ),
+    _inside(
+        "group-epochs-never-fall",
+        "The epochs of the group and of its target never fall.",
+        src.KIP_HEARTBEAT,
+        _ALL,
+        _fallen_epoch,
+        lambda view: view.before is not None,
+    ),
+    _seen(
+        "a-restart-costs-no-epoch",
+        "A release, and a return with the subscription from before, leave the group's epoch.",
+        src.KIP_LEAVE,
+        "returns that ask for no other assignor",
+        _cost_of_a_return,
+        _goes_or_returns_unchanged,
+    ),
+    _seen(
+        "an-epoch-has-a-cause",
+        "A member that asks for nothing new leaves the group's epoch.",
+        src.KIP_HEARTBEAT,
+        "heartbeats and joins of members",
+        _needless_epoch,
+        _asks_for_nothing_new,
+    ),
+    _inside(
+        "a-new-subscription-is-assigned",
+        "A member's new subscription is known, and the group's epoch grows.",
+        src.KIP_HEARTBEAT,
+        "subscriptions by names",
+        _ignored_wish,
+        _changes_its_wish,
+    ),
+    _inside(
+        "a-release-keeps-the-assignment",
+        "A released member keeps what it is assigned, and gives up what it had to give up.",
+        src.KIP_LEAVE,
+        "until it returns or goes",
+        _lost_while_released,
+        _somebody_is_released,
+    ),
+    _inside(
+        "a-release-prolongs-nothing",
+        "A release leaves the end of the session as it was.",
+        src.KIP_TIMERS,
+        _ALL,
+        _prolonged,
+        is_release,
+    ),
+    _inside(
+        "a-return-finds-its-place",
+        "Who returns has at once the target's epoch, and what it had and the target still gives.",
+        src.KIP_STATIC,
+        "returns with the released instance, under the same id or a new one",
+        _other_partitions,
+        _returns,
+    ),
+    _inside(
+        "a-refused-heartbeat-changes-nothing",
+        "A heartbeat, join or leave that is refused leaves the group as it was.",
+        src.KIP_HEARTBEAT,
+        _ALL,
+        _changed_by_a_refusal,
+        _is_refused,
+    ),
+    _inside(
+        "an-answer-says-what-is",
+        "An answer NONE has the member's epoch, and its assignment where that changed or was "
+        "asked for.",
+        src.KIP_HEARTBEAT,
+        "joins and heartbeats",
+        _misinformed,
+        _is_welcome,
+    ),
+    _inside(
+        "a-member-that-is-heard-stays",
+        "A join or heartbeat that is answered NONE begins the session anew.",
+        src.KIP_TIMERS,
+        _ALL,
+        _shorter_session,
+        lambda view: welcomed(view) is not None,
+    ),
+    _seen(
+        "a-newcomer-hears-unreleased",
+        "A join with the instance of another live member is answered UNRELEASED_INSTANCE_ID.",
+        src.KIP_STATIC,
+        "groups with room; in a full one the size may be checked first",
+        _wrong_answer(lambda _: Error.UNRELEASED_INSTANCE_ID),
+        lambda view: _meets_live_holder(view) and _is_complete(view),
+    ),
+    _seen(
+        "a-released-instance-is-free",
+        "A newcomer with a released instance is answered NONE, also where the group is full.",
+        src.KIP_STATIC,
+        "member ids that are no member's",
+        _wrong_answer(lambda _: Error.NONE),
+        _joins_released_instance,
+    ),
+    _seen(
+        "a-join-can-be-sent-again",
+        "A join of the holder of its instance is answered NONE: its first answer may be lost.",
+        "KIP-848 (joining with epoch 0); apache/kafka#23542",
+        "the holder's own id",
+        _wrong_answer(lambda _: Error.NONE),
+        _joins_again,
+    ),
+    _seen(
+        "the-replaced-hears-fenced",
+        "A heartbeat or leave with another member's instance is answered FENCED_INSTANCE_ID.",
+        src.KIP_STATIC,
+        "groups with room; in a full one the size may be checked first",
+        _wrong_answer(lambda _: Error.FENCED_INSTANCE_ID),
+        _names_anothers_instance,
+    ),
+    _seen(
+        "a-stranger-is-never-heard",
+        "A heartbeat or leave under an id that is no member's is never answered NONE.",
+        src.KIP_HEARTBEAT,
+        "groups with members",
+        _stranger_heard,
+        _is_no_member,
+    ),
+    _seen(
+        "a-release-names-its-instance",
+        "A release without an instance is answered INVALID_REQUEST.",
+        f"KAFKA-16147; {src.KIP_LEAVE}",
+        _ALL,
+        _wrong_answer(lambda _: Error.INVALID_REQUEST),
+        _is_without_instance,
+    ),
+    _seen(
+        "another-epoch-is-fenced",
+        "A heartbeat with another epoch than the member's is answered FENCED_MEMBER_EPOCH, unless "
+        "it repeats the one before.",
+        src.KIP_HEARTBEAT,
+        "members, with their own instance or none",
+        _wrong_answer(lambda _: Error.FENCED_MEMBER_EPOCH),
+        _has_another_epoch,
+    ),
+    _seen(
+        "a-lost-answer-does-no-harm",
+        "A heartbeat with the previous epoch is answered NONE if it owns no more than is assigned.",
+        src.KIP_HEARTBEAT,
+        "members, with their own instance or none",
+        _wrong_answer(lambda _: Error.NONE),
+        _is_repeated,
+    ),
+    _seen(
+        "a-member-is-heard",
+        "A heartbeat with the member's epoch is answered NONE.",
+        src.KIP_HEARTBEAT,
+        "members, with their own instance or none",
+        _wrong_answer(lambda _: Error.NONE),
+        _has_current_epoch,
+    ),
+    _inside(
+        "an-id-keeps-its-instance",
+        "A member id never gets another instance than it has, or has none.",
+        "apache/kafka#23542",
+        "joins under a member's id",
+        _changed_instance,
+        _brings_another_instance,
+    ),
+    _inside(
+        "an-instance-is-its-bringers",
+        "Who joins with an instance and is answered NONE has that instance.",
+        src.KIP_STATIC,
+        _ALL,
+        _overlooked_instance,
+        lambda view: is_join(view) and welcomed(view) is not None,
+    ),
+    _seen(
+        "only-owners-commit",
+        "A commit is stored only for a member, with its epoch, or with an older one in which the "
+        "partition was its own.",
+        f"{src.KIP_OFFSETS}; {src.KIP_1251}",
+        "OffsetCommit to groups with members; a released member may commit with -2",
+        _foreign_commit,
+        _commits_to_members,
+    ),
+    _seen(
+        "a-members-commit-is-stored",
+        "A live member's commit with its epoch is answered NONE.",
+        src.KIP_OFFSETS,
+        "OffsetCommit",
+        _refused_commit,
+        _commits_with_its_epoch,
+    ),
+    _inside(
+        "a-commit-does-what-it-says",
+        "A commit that is answered NONE is stored, and a refused one is not.",
+        src.KIP_OFFSETS,
+        "OffsetCommit of one partition",
+        _unkept_commit,
+        lambda view: _commit(view) is not None,
+    ),
+    _seen(
+        "a-description-shows-the-group",
+        "A description has the members, instances and epochs of the group.",
+        src.KAFKA_ADMIN,
+        "ConsumerGroupDescribe",
+        _wrong_description,
+        _describes,
+    ),
+    _seen(
+        "what-is-to-be-given-up-is-shown",
+        "A description counts partitions that a member must give up among its own.",
+        "KAFKA-20431, since 4.3",
+        "ConsumerGroupDescribe",
+        _uncounted,
+        _describes_revocation,
+    ),
+    _inside(
+        "nobody-is-hurried-for-nothing",
+        "A rebalance timer runs only for a member with partitions to give up.",
+        src.KIP_TIMERS,
+        "without failovers, which have a property of their own",
+        _hurried,
+        _is_hurried,
+    ),
+    _inside(
+        "a-failover-keeps-the-group",
+        "A failover leaves the group as it was, but for its timers.",
+        src.KAFKA_FAILOVER,
+        "groups without classic members",
+        _lost_by_failover,
+        _is_failover,
+    ),
+    _inside(
+        "a-failover-hurries-nobody",
+        "A failover begins no time to revoke for a member that had none.",
+        src.KAFKA_20641,
+        _ALL,
+        _time_begun_by_failover,
+        lambda view: (
+            _is_failover(view)
+            and any(m.phase is Phase.UNREVOKED for m in group_before(view).members)
+        ),
+    ),
+)
