@@ -54,6 +54,7 @@ from fencepost.conformance.targets.own_revision import (
 )
 from fencepost.conformance.targets.target_registry import find_revision
 from fencepost.model.history.words import plural, verdict_line
+from fencepost.model.revision import Revision
 from fencepost.model.revisions.revisions import is_shipped, lineage, shipped_base
 from fencepost.properties.checking.checking import (
     VIOLATED,
@@ -66,20 +67,20 @@ from fencepost.properties.checking.checking import (
     is_explored,
     size_beyond_reach,
 )
-from fencepost.properties.checking.row_properties import uncovered_rows
+from fencepost.properties.checking.row_properties import tries_rows, uncovered_rows
 from fencepost.properties.checking.world_cache import WorldCache
 from fencepost.properties.claims.property_classes import SHORTER
-from fencepost.properties.claims.property_registry import PROPERTIES
+from fencepost.properties.claims.property_registry import properties_of
 from fencepost.properties.explorer.exploration import Exploration
 from fencepost.properties.logic.logic import Engine, PropertyClass
+from fencepost.properties.worlds.consumer_worlds import CONSUMER_WORLDS
 from fencepost.properties.worlds.scope import (
     CHECK_SCOPES,
-    PROMISE_SCOPES,
-    RARE_SCOPES,
     ActKind,
     NamedScope,
 )
 from fencepost.properties.worlds.world import Act, World
+from fencepost.properties.worlds.worlds_by_protocol import worlds_of
 from fencepost.traces.files.run_trace import run_lines
 
 jobs_option = click.option(
@@ -192,7 +193,7 @@ def check_json(checked: Checked, failures: Iterable[Failure]) -> dict[str, Any]:
         "not_told": {row: hidden for row, hidden in checked.uncovered.items() if hidden},
         "promises": {k.promise.id: k.finding.value for k in checked.promises},
         "classes": {name: weight.value for name, weight in checked.classes().items()},
-        "only_elsewhere": only_elsewhere(),
+        "only_elsewhere": only_elsewhere(checked.revision),
         "violations": [failure_json(failure) for failure in failures],
     }
 
@@ -210,7 +211,8 @@ def check_json(checked: Checked, failures: Iterable[Failure]) -> dict[str, Any]:
     multiple=True,
     metavar="NAME",
     help="Only this world (may be repeated).  Liveness is then not checked.  One of WORLDS in your "
-    f"file, or: {', '.join(question.name for question in CHECK_SCOPES)}.",
+    f"file, or: {', '.join(named.name for named in CHECK_SCOPES)}.  Of the consumer protocol: "
+    f"{', '.join(named.name for named in CONSUMER_WORLDS.check_scopes)}.",
 )
 @max_states_option
 @minutes_option
@@ -327,15 +329,16 @@ def _checked(
     names = tuple(i for i in ids if i not in known)
     own = own_parts(name)
     cache = WorldCache(cache_folder() / "check", own.digest) if is_cached else None
-    scopes = () if promises and not names else questions or (*CHECK_SCOPES, *own.worlds)
-    endless = (*PROMISE_SCOPES, *(named for named in own.worlds if "tick" in named.scope.acts))
+    ours = worlds_of(revision)
+    scopes = () if promises and not names else questions or (*ours.check_scopes, *own.worlds)
+    endless = (*ours.promise_scopes, *(w for w in own.worlds if "tick" in w.scope.acts))
     later = 0 if questions or (ids and not promises) else len(endless)
     budget = CheckBudget(*limits, scopes=len(scopes) + later, jobs=jobs)
     checked = check_revision(
         revision,
         chosen(names, name) if scopes else (),
         questions=scopes,
-        rare=() if ids or questions else RARE_SCOPES,
+        rare=() if ids or questions else ours.rare_scopes,
         jobs=jobs,
         progress=teller.tell_of,
         budget=budget,
@@ -359,6 +362,8 @@ def _checked(
     fails = set(PropertyStatus) - {PropertyStatus.HOLDS, PropertyStatus.UNTESTED}
     broken = {r.property.id for r in checked.results if r.finding in fails}
     broken |= {kept.promise.id for kept in checked.promises if kept.finding in fails}
+    if not tries_rows(revision):
+        return checked
     rows = uncovered_rows(
         revision,
         broken,
@@ -430,26 +435,30 @@ def _print_check(
 
 def _print_elsewhere(screen: Console, checked: Checked) -> None:
     """Print what other engines see, and this one doesn't."""
-    elsewhere = only_elsewhere()
+    elsewhere = only_elsewhere(checked.revision)
     name = checked.revision.name
     proved, answers = len(elsewhere["proof"]), len(elsewhere["answers"])
     any_size = f"it can prove {proved} of these properties, and that each event is decided once"
-    screen.print(
-        Text(f"only `fencepost prove --revision {name}` sees groups of any size: {any_size}"),
-        soft_wrap=True,
-    )
-    screen.print(
-        Text(f"{answers} properties about answers alone are checked only in runs with a target"),
-        soft_wrap=True,
-    )
+    if proved:
+        screen.print(
+            Text(f"only `fencepost prove --revision {name}` sees groups of any size: {any_size}"),
+            soft_wrap=True,
+        )
+    if answers:
+        screen.print(
+            Text(
+                f"{answers} properties about answers alone are checked only in runs with a target"
+            ),
+            soft_wrap=True,
+        )
 
 
-def only_elsewhere() -> dict[str, list[str]]:
+def only_elsewhere(revision: Revision) -> dict[str, list[str]]:
     """Return by engine the properties of which it sees what exploration doesn't.
 
     Proofs hold for groups of any size; histories of answers are of a target.
     """
-    known = PROPERTIES.values()
+    known = properties_of(revision).values()
     return {
         Engine.PROOF.value: [p.id for p in known if Engine.PROOF in p.engines],
         Engine.ANSWERS.value: [p.id for p in known if not is_explored(p)],

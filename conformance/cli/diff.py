@@ -24,7 +24,8 @@ from fencepost.conformance.targets.target_registry import find_revision
 from fencepost.model.history.words import at_most, plural
 from fencepost.properties.diff.revision_diff import Comparison, compare_revisions
 from fencepost.properties.judging.report import EXIT_CODES, Overall
-from fencepost.properties.worlds.scope import DIFF_SCOPES, NamedScope, Scope
+from fencepost.properties.worlds.scope import NamedScope, Scope
+from fencepost.properties.worlds.worlds_by_protocol import worlds_of
 from fencepost.traces.files.difference_trace import (
     DifferenceStory,
     bounds_words,
@@ -82,12 +83,16 @@ def diff_command(
     different things.  A rule whose difference needs another difference first is listed without a
     run: derive a revision that differs in this rule alone.
     """
-    bounds: tuple[NamedScope, ...] = DIFF_SCOPES
+    revisions = find_revision(first), find_revision(other)
+    if revisions[0].protocol is not revisions[1].protocol:
+        names = " and ".join(f"{r.name} of the {r.protocol.name} protocol" for r in revisions)
+        raise click.UsageError(f"{names} can't be compared: name two of one protocol")
+    bounds = worlds_of(revisions[0]).diff_scopes
     if scope is not None:
         bounds = (NamedScope("given", "as the options say", scope, max_depth),)
     elif max_depth is not None:
-        bounds = tuple(replace(named, max_depth=max_depth) for named in DIFF_SCOPES)
-    comparison = compare_revisions(find_revision(first), find_revision(other), bounds)
+        bounds = tuple(replace(named, max_depth=max_depth) for named in bounds)
+    comparison = compare_revisions(*revisions, bounds)
     stories = [describe_difference(comparison, difference) for difference in comparison.differences]
     if report is not None:
         _write(comparison, stories, report)

@@ -28,12 +28,13 @@ from fencepost.model.plans.steps import describe
 from fencepost.model.plans.times import times_for, times_in
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.revision_soundness import base_of, has_stale_reason
+from fencepost.model.revisions.revisions import CONSUMER_NAMES, is_shipped, shipped_base
 from fencepost.model.revisions.revisions import NAMES as SHIPPED
-from fencepost.model.revisions.revisions import is_shipped, shipped_base
 from fencepost.model.suggestions import did_you_mean
 from fencepost.model.table.table import Level, Rule, Table
+from fencepost.properties.checking.consumer_promises import CONSUMER_PROMISES
 from fencepost.properties.checking.liveness import PROMISES, Promise
-from fencepost.properties.claims.property_registry import PROPERTIES
+from fencepost.properties.claims.property_registry import ALL_PROPERTIES
 from fencepost.properties.logic.logic import Engine, Property
 
 _NO_ENDLESS_RUN = "it is about what comes in the end; `check` looks for a run that repeats for ever"
@@ -104,12 +105,17 @@ def explain_command(name: str, revision: str) -> None:
     """
     chosen = find_revision(revision)
     screen = console()
-    properties: dict[str, Property | Promise] = {p.id: p for p in properties_for(revision)}
+    properties: dict[str, Property | Promise] = {**ALL_PROPERTIES}
+    properties |= {p.id: p for p in (*PROMISES, *CONSUMER_PROMISES)}
+    properties |= {p.id: p for p in properties_for(revision)}
     properties |= promises_for(revision)
     if name in properties:
         explain_property(screen, properties[name])
         return
     if explain_rule(screen, chosen, name):
+        return
+    other = find_revision(CONSUMER_NAMES[0])
+    if revision == DEFAULT_REVISION and explain_rule(screen, other, name):
         return
     suite = name.partition("/")[0]
     entries = find_suite(suite if suite in NAMES else CATALOGUE, chosen).entries
@@ -268,8 +274,8 @@ def explain_property(screen: Console, property_: Property | Promise) -> None:
 @json_option
 def properties_command(*, as_json: bool) -> None:
     """List the properties."""
-    rows = [property_json(property_) for property_ in PROPERTIES.values()]
-    rows += [property_json(promise) for promise in PROMISES]
+    rows = [property_json(property_) for property_ in ALL_PROPERTIES.values()]
+    rows += [property_json(promise) for promise in (*PROMISES, *CONSUMER_PROMISES)]
     if as_json:
         echo_json(rows)
         return

@@ -252,6 +252,7 @@ def scope_json(scope: Scope) -> dict[str, Any]:
         "places": scope.places,
         "leaves_on_close": scope.leaves_on_close,
         "keeps_id": scope.keeps_id,
+        **scope.more_bounds(),
         "acts": list(scope.acts),
     }
 

@@ -41,13 +41,14 @@ from fencepost.conformance.targets.target_registry import DEFAULT_REVISION, find
 from fencepost.model.coordinator import Send
 from fencepost.model.history.words import plural
 from fencepost.properties.checking.stepping import Choice, JudgedWorlds, Stepper
-from fencepost.properties.worlds.scope import ALL_ACTS, Scope
+from fencepost.properties.worlds.scope import Scope
 from fencepost.traces.files.retrace import retrace
 from fencepost.traces.files.run_trace import client_names, run_lines, run_trace, sent, turn_words
 from fencepost.traces.files.text_files import ReportError, write_file
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.forms.formats import read_trace
-from fencepost.traces.pages.group_fields import situation, step_changes
+from fencepost.traces.pages.group_fields import step_changes
+from fencepost.traces.pages.situation import situation
 
 HELP = """\
   NUMBER        take this choice
@@ -310,7 +311,8 @@ class _Session:
         state = "no group"
         if group is not None:
             who = ", ".join(m.member_id for m in group.members) or "nobody"
-            state = f"{group.state.value}, generation {group.generation_id}, {who}"
+            count = self.stepper.worlds.protocol.counted(group)
+            state = f"{group.state.value}, {count}, {who}"
         self.say("")
         count, repeated = len(self.stepper.numbers), self.stepper.repeated
         back = f", as after {plural(count - repeated, 'step')}" if repeated else ""
@@ -326,7 +328,7 @@ class _Session:
     def _offered(self, choice: Choice, sends: Mapping[str, Send]) -> Text:
         who = self.names[choice.act.client] + "  " if choice.act.client >= 0 else ""
         if choice.turn is None or choice.names is None:
-            stop = f"{ALL_ACTS[choice.act.kind]} → the machine stops: {choice.stop}"
+            stop = f"{self.stepper.worlds.protocol.acts[choice.act.kind]} → the machine stops: {choice.stop}"
             return Text.assemble((who, "cyan"), (stop, "red"))
         ids = {member_id: member_id for member_id in choice.names.names}
         sends = {**sends, **sent(choice.turn.events)}

@@ -28,16 +28,18 @@ from fencepost.model.revisions.revision_soundness import revision_faults
 from fencepost.model.revisions.revisions import add_own, find, is_in_a_file, is_shipped, own_names
 from fencepost.model.suggestions import did_you_mean, nearest
 from fencepost.model.table.table import TableError, UnknownNameError
+from fencepost.properties.checking.checking import promises_of
 from fencepost.properties.checking.claim_digest import claim_digest
-from fencepost.properties.checking.liveness import PROMISES, PROMISES_BY_ID, Promise, PromiseError
-from fencepost.properties.claims.property_registry import PROPERTIES
-from fencepost.properties.logic.logic import Property
-from fencepost.properties.worlds.scope import (
-    CHECK_SCOPES,
-    RARE_SCOPES,
-    NamedScope,
-    ScopeError,
+from fencepost.properties.checking.consumer_promises import CONSUMER_PROMISES
+from fencepost.properties.checking.liveness import PROMISES, Promise, PromiseError
+from fencepost.properties.claims.property_registry import (
+    ALL_PROPERTIES,
+    PROPERTIES,
+    properties_of,
 )
+from fencepost.properties.logic.logic import Property
+from fencepost.properties.worlds.scope import NamedScope, ScopeError
+from fencepost.properties.worlds.worlds_by_protocol import WORLDS
 from fencepost.traces.files.bounded import FILE_LIMIT
 
 _MODEL = "model:"
@@ -106,12 +108,14 @@ def load_revision(reference: str) -> Revision:
 
 def properties_for(reference: str) -> tuple[Property, ...]:
     """Return all properties to check a revision with: the shipped ones, and those of its file."""
-    return (*PROPERTIES.values(), *own_parts(reference).properties)
+    shipped = properties_of(find(reference)).values()
+    return (*shipped, *own_parts(reference).properties)
 
 
 def promises_for(reference: str) -> dict[str, Promise]:
     """Return all promises over time by id: the shipped ones, and those of a revision's file."""
-    return {promise.id: promise for promise in (*PROMISES, *own_parts(reference).promises)}
+    shipped = promises_of(find(reference))
+    return {promise.id: promise for promise in (*shipped, *own_parts(reference).promises)}
 
 
 def own_parts(reference: str) -> OwnParts:
@@ -276,9 +280,12 @@ def _unnamed(file: str, name: str, module: ModuleType, value: object) -> str:
 def _parts(file: str, module: ModuleType) -> OwnParts:
     """Return what a file brings beside its revisions.  Raises OwnRevisionError."""
     _refuse_misspelled(file, module)
-    worlds_of_ours = (*CHECK_SCOPES, *RARE_SCOPES)
+    worlds_of_ours = [
+        named for worlds in WORLDS.values() for named in (*worlds.check_scopes, *worlds.rare_scopes)
+    ]
     questions = dict.fromkeys((named.name for named in worlds_of_ours), "a shipped question")
-    claims = dict.fromkeys((*PROPERTIES, *PROMISES_BY_ID), "a shipped property")
+    promised = (promise.id for promise in (*PROMISES, *CONSUMER_PROMISES))
+    claims = dict.fromkeys((*ALL_PROPERTIES, *promised), "a shipped property")
     properties = _own(file, module, Property, "PROPERTIES", claims)
     claims |= {claim.id: "a property, too" for claim in properties}
     worlds = _own(file, module, NamedScope, "WORLDS", questions)

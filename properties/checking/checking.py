@@ -23,7 +23,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cache, partial
-from typing import NamedTuple, TypeVar, get_args
+from typing import NamedTuple, TypeVar
 
 from fencepost.model.classic.vocabulary import MEMBERSHIP
 from fencepost.model.consumer.vocabulary import FIRST_EPOCH
@@ -56,7 +56,6 @@ from fencepost.properties.logic.logic import Engine, Property, PropertyClass
 from fencepost.properties.workers.processes import Tell, run_forked
 from fencepost.properties.worlds.concretise import Run, unfold
 from fencepost.properties.worlds.scope import (
-    ActKind,
     NamedScope,
     Scope,
 )
@@ -687,8 +686,10 @@ def _stopped(
 
 def acts_of_none(scopes: Iterable[Scope]) -> tuple[str, ...]:
     """Return the kinds of acts that none of these scopes has: no property was tried with them."""
+    scopes = tuple(scopes)
     had = {act for scope in scopes for act in scope.acts}
-    return tuple(act for act in get_args(ActKind) if act not in had)
+    there = dict.fromkeys(act for scope in scopes for act in scope.known_acts)
+    return tuple(act for act in there if act not in had)
 
 
 def size_beyond_reach(revision: Revision, scopes: Iterable[Scope]) -> str:

@@ -247,6 +247,11 @@ def _broken_by(
     return name
 
 
+def tries_rows(revision: Revision) -> bool:
+    """Return True if it is known how the rows of a revision's protocol are made smaller."""
+    return revision.protocol is KAFKA_4.protocol
+
+
 def own_rules(revision: Revision) -> list[tuple[Table, Rule]]:
     """Return the rules that a revision doesn't share with `kafka-4`; all of `kafka-4` itself.
 

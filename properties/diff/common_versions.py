@@ -51,7 +51,12 @@ class Unsaid:
 
 
 def spoken(first: Revision, other: Revision) -> tuple[Revision, Revision]:
-    """Return the revisions with the versions that clients speak to each."""
+    """Return the revisions with the versions that clients speak to each.
+
+    Of the consumer protocol there are no drafts with other requests.
+    """
+    if first.protocol.name != Scope.protocol:
+        return first, other
     shared = {}
     for api in first.apis.keys() & other.apis.keys():
         low = max(first.apis[api][0], other.apis[api][0])
@@ -72,7 +77,7 @@ def spoken(first: Revision, other: Revision) -> tuple[Revision, Revision]:
 
 def unsaid(first: Revision, other: Revision, scope: Scope) -> tuple[Unsaid, ...]:
     """Return the requests of static members that only one of the revisions can express."""
-    if scope.dynamic == scope.clients:
+    if scope.dynamic == scope.clients or scope.protocol != Scope.protocol:
         return ()
     return (*_unsaid(first, other, scope), *_unsaid(other, first, scope))
 

@@ -27,7 +27,13 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from fencepost.model.classic.effects import Do
+from fencepost.model.classic.effects import Do as ClassicDo
+from fencepost.model.consumer.effects import Do as ConsumerDo
+from fencepost.model.messages.consumer_messages import (
+    ConsumerGroupDescribeResponse,
+    ConsumerGroupHeartbeatResponse,
+    DescribedConsumerGroup,
+)
 from fencepost.model.messages.draft_messages import DraftLeaveGroupResponse
 from fencepost.model.messages.errors import Error, error_name
 from fencepost.model.messages.messages import (
@@ -45,11 +51,12 @@ from fencepost.model.messages.messages import (
 )
 from fencepost.model.messages.shapes import Message
 from fencepost.model.revision import Revision
+from fencepost.model.table.table import Rule
 from fencepost.properties.diff.common_versions import differing_rules
 from fencepost.properties.worlds.protocol_worlds import CUT_OFFS, NOW
 from fencepost.properties.worlds.scope import Scope
 from fencepost.properties.worlds.world import Act, World, Worlds
-from fencepost.properties.worlds.world_client import STRANGE, Client
+from fencepost.properties.worlds.world_client import STRANGE
 
 _NONE = Error.NONE.value
 
@@ -83,6 +90,16 @@ def meaning(message: Message | None) -> Meaning:
     match message:
         case None:
             return ANYTHING
+        case ConsumerGroupHeartbeatResponse(error_code=code) if code == _NONE:
+            return Meaning(
+                error_name(code),
+                message.member_id or "",
+                message.member_epoch if message.member_epoch > 0 else None,
+                rest=(message.assignment, min(message.member_epoch, 0)),
+            )
+        case ConsumerGroupDescribeResponse():
+            rows = tuple(_described_consumers(group) for group in message.groups)
+            return Meaning(error_name(_NONE), rest=rows)
         case JoinGroupResponse(error_code=code) if code == _NONE:
             return Meaning(
                 error_name(code),
@@ -118,6 +135,21 @@ def meaning(message: Message | None) -> Meaning:
             return Meaning(error_name(getattr(message, "error_code", _NONE)))
 
 
+def _described_consumers(group: DescribedConsumerGroup) -> tuple[object, ...]:
+    """Return a group as an operator reads it, whatever the ids and epochs of its members."""
+    members = sorted(
+        repr(structs.replace(m, member_id="", member_epoch=min(m.member_epoch, 1)))
+        for m in group.members
+    )
+    is_behind = group.assignment_epoch < group.group_epoch
+    return (group.error_code, group.group_state, is_behind, *members)
+
+
+def _answers_rows(rule: Rule) -> bool:
+    """Return True if a rule passes on the rows of a leave, in either protocol."""
+    return bool({ClassicDo.ANSWER_ROWS, ConsumerDo.ANSWER_ROWS} & set(rule.effect))
+
+
 def _described(group: DescribedGroup) -> tuple[object, ...]:
     """Return a group as an operator reads it, whatever the ids of its members."""
     members = sorted(repr(structs.replace(m, member_id="")) for m in group.members)
@@ -126,13 +158,13 @@ def _described(group: DescribedGroup) -> tuple[object, ...]:
 
 def observed(
     answers: Sequence[tuple[int, Meaning]],
-    clients: Sequence[Client],
+    numbers: Sequence[int],
     called: Mapping[str, str],
 ) -> tuple[Observation, dict[str, str]]:
     """Return the observations of the clients, and names for new ids in them.
 
-    `clients`: before the step, in the names of the same world as the answers; `called`: an id from
-    an answer → its name on all sides.
+    `numbers`: of generations or epochs that the clients know before the step, negative for none, in
+    the same world as the answers; `called`: an id from an answer → its name on all sides.
     """
     new = _introduced(answers, called)
     names = {**called, **new, "": ""}
@@ -140,8 +172,7 @@ def observed(
     for index, meaning in answers:
         relation = None
         if meaning.generation is not None:
-            known = (client.generation for client in clients)
-            relation = tuple(meaning.generation > g if g >= 0 else None for g in known)
+            relation = tuple(meaning.generation > g if g >= 0 else None for g in numbers)
         words = (
             meaning.error,
             names[meaning.member_id],
@@ -309,7 +340,7 @@ class Lockstep:
             rule.id
             for revision in (first, other)
             for _, rule in revision.rules()
-            if Do.ANSWER_ROWS in rule.effect and rule.id not in self.differing
+            if _answers_rows(rule) and rule.id not in self.differing
         }
         self.worlds: list[World] = []
         self._numbers: dict[World, int] = {}
@@ -434,7 +465,8 @@ class Lockstep:
             moves = [Response(Act(*key), world, (), same, ())]
         called = {i: name for name, i in side.links}
         for move in moves:
-            step, new = observed(move.answers, world.clients, called)
+            numbers = [model.protocol.number(client) for client in world.clients]
+            step, new = observed(move.answers, numbers, called)
             names = [*side.links, *((name, i) for i, name in new.items())]
             links = [(name, move.names[i]) for name, i in names if i in move.names]
             yield step, links, side, move
@@ -486,17 +518,8 @@ class Lockstep:
     def _knowledge(self, side: Side) -> tuple[object, ...]:
         """Return the clients' knowledge, in the names that all sides have in common."""
         called = {i: name for name, i in side.links}
-        return tuple(
-            (
-                called.get(c.member_id),
-                c.generation >= 0,
-                c.leads,
-                frozenset(map(called.get, c.roster)),
-                c.assignment,
-                bool(c.waits),
-            )
-            for c in self.worlds[side.world].clients
-        )
+        known = self.models[0].protocol.knowledge
+        return tuple(known(client, called) for client in self.worlds[side.world].clients)
 
     def _number(self, world: World) -> int:
         number = self._numbers.setdefault(world, len(self.worlds))

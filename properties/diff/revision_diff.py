@@ -30,8 +30,9 @@ from fencepost.properties.diff.product import (
     State,
 )
 from fencepost.properties.explorer.explorer import Check, Exploration, explore
-from fencepost.properties.worlds.scope import DIFF_SCOPES, NamedScope, Scope
+from fencepost.properties.worlds.scope import NamedScope, Scope
 from fencepost.properties.worlds.world import Act, World, Worlds
+from fencepost.properties.worlds.worlds_by_protocol import worlds_of
 
 Path = tuple[tuple[Act | None, World], ...]
 
@@ -151,15 +152,22 @@ class _Parting:
 def compare_revisions(
     first: Revision,
     other: Revision,
-    bounds: Sequence[NamedScope] = DIFF_SCOPES,
+    bounds: Sequence[NamedScope] | None = None,
     *,
     max_states: int | None = None,
 ) -> Comparison:
     """Compare two revisions within each of the bounds.
 
-    Finds the shortest difference for each pair of rules that decide, one on each side.
+    Finds the shortest difference for each pair of rules that decide, one on each side.  `bounds`:
+    by default those of their protocol.  Raises ValueError if they are of two protocols.
     `max_states`: the most pairs for each of the bounds (see `explore`).
     """
+    if first.protocol is not other.protocol:
+        raise ValueError(
+            f"{first.name} is of the {first.protocol.name} protocol and {other.name} of the "
+            f"{other.protocol.name} protocol; compare two of one protocol"
+        )
+    bounds = worlds_of(first).diff_scopes if bounds is None else bounds
     differing = differing_rules(first, other)
     speaking = spoken(first, other)
     best: dict[tuple[str, str], _Parting] = {}
@@ -266,16 +274,17 @@ def _sequel(model: Worlds, path: Path) -> Path:
     """
     act, world = path[-1]
     assert act is not None
-    if _one_id_for_two(world):
+    if _one_id_for_two(model, world):
         return ()
-    check: Check[World, Act] = Check("two", lambda w: "" if _one_id_for_two(w) else None)
+    check: Check[World, Act] = Check("two", lambda w: "" if _one_id_for_two(model, w) else None)
     onwards = _Onwards(model, world, act.client)
     result = explore(onwards, [check], max_depth=_SEQUEL, stop_at_first=True)
     return next((v.trace[1:] for v in result.violations.values()), ())
 
 
-def _one_id_for_two(world: World) -> bool:
-    held = [c.member_id for c in world.clients if c.member_id and c.generation >= 0]
+def _one_id_for_two(model: Worlds, world: World) -> bool:
+    number = model.protocol.number
+    held = [c.member_id for c in world.clients if c.member_id and number(c) >= 0]
     return len(set(held)) < len(held)
 
 

@@ -128,6 +128,10 @@ class ClassicWorlds(ProtocolWorlds):
         """Return the generation that a client knows; -1 if it knows none."""
         return client.generation
 
+    def counted(self, group: Group) -> str:
+        """Return the generation of a group in words."""
+        return f"generation {group.generation_id}"
+
     def knowledge(self, client: Client, called: Mapping[str, str]) -> tuple[object, ...]:
         """Return what a client knows, with other names of ids; its generation only as a bool."""
         return (

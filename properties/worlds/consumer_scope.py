@@ -107,6 +107,10 @@ class ConsumerScope(Scope):
         """True if the epoch since which a partition is a member's matters: to commits alone."""
         return "commit" in self.acts
 
+    def more_bounds(self) -> dict[str, int | bool]:
+        """Return the bounds that only this protocol has, by name."""
+        return {"partitions": self.partitions, "ends_clients": self.ends_clients}
+
     def can_pass(self, group: Any) -> bool:
         """Return True if time may pass; where clients stop for good, for ever."""
         return bool(group.timers) or self.ends_clients

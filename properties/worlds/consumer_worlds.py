@@ -95,6 +95,10 @@ class ConsumerWorlds(ProtocolWorlds):
         """Return the epoch that a client knows; negative if it knows none."""
         return client.epoch or asks.UNJOINED
 
+    def counted(self, group: ConsumerGroup) -> str:
+        """Return the epoch of a group in words."""
+        return f"epoch {group.epoch}"
+
     def knowledge(self, client: ConsumerClient, called: Mapping[str, str]) -> tuple[object, ...]:
         """Return what a client knows, with other names of ids; of its epoch only the kind."""
         return (called.get(client.member_id), min(client.epoch, 1), *client[2:])

@@ -138,6 +138,10 @@ class ProtocolWorlds(ABC):
         """Return the generation or epoch that a client knows; negative if it knows none."""
 
     @abstractmethod
+    def counted(self, group: Any) -> str:
+        """Return how far a group has come: `generation 3`, `epoch 3`."""
+
+    @abstractmethod
     def knowledge(self, client: Any, called: Mapping[str, str]) -> tuple[object, ...]:
         """Return what a client knows, with other names of ids; it does not depend on numbers."""
 

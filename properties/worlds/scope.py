@@ -200,6 +200,10 @@ class Scope:
         """True if a failover or a deletion may end a group: then generations may come back."""
         return not _ENDINGS.isdisjoint(self.acts)
 
+    def more_bounds(self) -> dict[str, int | bool]:
+        """Return the bounds that only this protocol has, by name."""
+        return {}
+
     def can_pass(self, group: Any) -> bool:
         """Return True if time may pass for a group that exists: something depends on it."""
         return bool(group.timers)
@@ -652,12 +656,16 @@ ENDING_SCOPES: tuple[NamedScope, ...] = (
 """Scopes that are searched for runs that never reach a promise's goal."""
 
 
-def find_check_scope(name: str, own: Iterable[NamedScope] = ()) -> NamedScope:
-    """Return the scope of CHECK_SCOPES or RARE_SCOPES, or the user's own, with this name.
+def find_check_scope(
+    name: str,
+    own: Iterable[NamedScope] = (),
+    shipped: Iterable[NamedScope] = (*CHECK_SCOPES, *RARE_SCOPES),
+) -> NamedScope:
+    """Return the scope of those that are shipped, or the user's own, with this name.
 
     Raises KeyError that names all.
     """
-    scopes = {scope.name: scope for scope in (*CHECK_SCOPES, *RARE_SCOPES, *own)}
+    scopes = {scope.name: scope for scope in (*shipped, *own)}
     if name in scopes:
         return scopes[name]
     near = did_you_mean(name, scopes)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from fencepost.model.consumer.group import ConsumerGroup, Held, Member, Partitions
 from fencepost.model.history.words import Names, member
+from fencepost.properties.worlds.consumer_client import ConsumerClient
 
 
 def consumer_fields(group: ConsumerGroup, names: Names) -> Iterator[tuple[str, str]]:
@@ -24,6 +25,22 @@ def consumer_fields(group: ConsumerGroup, names: Names) -> Iterator[tuple[str, s
         yield f"target of {partition.topic}-{partition.partition}", owners
     for offset in group.offsets:
         yield f"offset {offset.topic}-{offset.partition}", str(offset.offset)
+
+
+def consumer_knowledge(client: ConsumerClient) -> str:
+    """Return what a client of a world knows."""
+    parts = [client.member_id or "knows no member id"]
+    if client.instance:
+        parts.append(f"instance {client.instance}")
+    if client.epoch > 0:
+        parts.append(f"epoch {client.epoch}, assigned {_places(client.assigned)}")
+    elif client.epoch == 0:
+        parts.append("joined without an answer")
+    elif client.member_id:
+        parts.append("must join" if client.epoch == -1 else "released")
+    if client.is_ended:
+        parts.append("stopped for good")
+    return ", ".join(parts)
 
 
 def _member(each: Member, names: Names) -> Iterator[tuple[str, str]]:

@@ -12,10 +12,7 @@ from fencepost.model.classic.group import Group, Member, ParkedRequest
 from fencepost.model.consumer.group import ConsumerGroup
 from fencepost.model.history.words import Names, member
 from fencepost.model.work import CLEANUP, RETENTION, Timer
-from fencepost.properties.worlds.concretise import Unfolding
-from fencepost.properties.worlds.world import World, Worlds
 from fencepost.properties.worlds.world_client import Client
-from fencepost.traces.files.run_trace import client_names
 from fencepost.traces.pages.consumer_fields import consumer_fields
 
 ABSENT = {"state": "absent"}
@@ -118,18 +115,6 @@ def _stored(group: Group, names: Names) -> str:
 
 
 _WAITS = {"join": "waits for JoinGroup", "sync": "waits for SyncGroup"}
-
-
-def situation(worlds: Worlds, world: World, meant: Unfolding) -> dict[str, str]:
-    """Return the fields of a world: of its group, and what each client knows.
-
-    `meant`: the meaning of its names.
-    """
-    ids = {member_id: member_id for member_id in meant.ids.values()}
-    values = fields(meant.group(world.group), ids, {})
-    for name, client, known in zip(client_names(worlds), world.clients, meant.clients, strict=True):
-        values[name] = knowledge(known, str(known.generation), client.waits)
-    return values
 
 
 def knowledge(client: Client, generation: str, waits: str) -> str:

@@ -24,6 +24,8 @@ from fencepost.conformance.targets.target_registry import DEFAULT_REVISION, find
 from fencepost.model.assignors.assignors import ASSIGNORS
 from fencepost.model.coordinator import CONFIG_DEFAULTS
 from fencepost.model.suggestions import nearest
+from fencepost.properties.worlds.consumer_client import ACTS as CONSUMER_ACTS
+from fencepost.properties.worlds.consumer_worlds import CONSUMER_WORLDS
 from fencepost.properties.worlds.scope import (
     ALL_ACTS,
     CHECK_SCOPES,
@@ -32,6 +34,7 @@ from fencepost.properties.worlds.scope import (
     ScopeError,
     find_check_scope,
 )
+from fencepost.properties.worlds.worlds_by_protocol import worlds_of
 from fencepost.traces.audit.audit_results import UNKNOWN, VIOLATED
 from fencepost.traces.audit.audit_settings import Gaps, LogOptions
 from fencepost.traces.files.bounded import LINE_LIMIT, pip_install
@@ -258,8 +261,9 @@ def scope_options(
 ) -> Callable[[Command], Command]:
     """Return a decorator that adds the options; the command gets `scope` and `max_depth`.
 
-    A missing option is as in `default`.  With no default `scope` is None where no option is set,
-    and the rest is as in `Scope()` where one is.  `has_depth`: with the option `--max-depth`.
+    A missing option is as in `default`, or in the default scope of another protocol, if the
+    revision is of that.  With no default `scope` is None where no option is set, and the rest is as
+    in `Scope()` where one is.  `has_depth`: with the option `--max-depth`.
     """
     base = default or Scope()
 
@@ -270,7 +274,8 @@ def scope_options(
             bounds["acts"] = act or None
             bounds = {name: value for name, value in bounds.items() if value is not None}
             try:
-                scope = replace(base, **bounds) if bounds or default is not None else None
+                own = _base_of(options, base)
+                scope = replace(own, **bounds) if bounds or default is not None else None
             except ScopeError as error:
                 raise click.UsageError(str(error)) from error
             return command(*args, scope=scope, **options)
@@ -280,6 +285,20 @@ def scope_options(
         return wrapped  # type: ignore[return-value]
 
     return decorate
+
+
+def _base_of(options: Mapping[str, Any], base: Scope) -> Scope:
+    """Return the scope that options change: for another protocol than the base's, its default.
+
+    The revision is that of `--revision` or `--explore`, or the first one of a comparison.
+    """
+    names = (options.get(name) for name in ("revision", "explore", "first"))
+    name = next(filter(None, names), None)
+    if name is None:
+        return base
+    revision = find_revision(name)
+    same = revision.protocol.name == base.protocol
+    return base if same else worlds_of(revision).default_scope
 
 
 def bounds_on_line(context: click.Context) -> list[str]:
@@ -293,7 +312,8 @@ question_option = click.option(
     "--question",
     metavar="NAME",
     help="Begin in this world of `check`.  One of WORLDS in your file, or: "
-    f"{', '.join(named.name for named in CHECK_SCOPES)}.",
+    f"{', '.join(named.name for named in CHECK_SCOPES)}.  Of the consumer protocol: "
+    f"{', '.join(named.name for named in CONSUMER_WORLDS.check_scopes)}.",
 )
 
 
@@ -311,7 +331,9 @@ def chosen_scope(
 def find_question(name: str, revision: str) -> NamedScope:
     """Return the world of this name, of the file's own or a shipped one.  Raises UsageError."""
     try:
-        return find_check_scope(name, own_parts(revision).worlds)
+        worlds = worlds_of(find_revision(revision))
+        shipped = (*worlds.check_scopes, *worlds.rare_scopes)
+        return find_check_scope(name, own_parts(revision).worlds, shipped)
     except KeyError as error:
         raise click.UsageError(str(error.args[0])) from None
 
@@ -322,10 +344,11 @@ def _options(base: Scope) -> list[Callable[[Any], Any]]:
     acts = click.option(
         "--act",
         multiple=True,
-        type=click.Choice(list(ALL_ACTS)),
+        type=click.Choice(list(dict.fromkeys((*ALL_ACTS, *CONSUMER_ACTS)))),
         metavar="KIND",
         help=f"An act that may happen (may be repeated) [default: {', '.join(base.acts)}]: "
-        f"{', '.join(ALL_ACTS)}.",
+        f"{', '.join(ALL_ACTS)}.  In the consumer protocol [default: "
+        f"{', '.join(CONSUMER_WORLDS.default_scope.acts)}]: {', '.join(CONSUMER_ACTS)}.",
     )
     numbers = [
         click.option(

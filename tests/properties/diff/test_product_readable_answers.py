@@ -35,10 +35,14 @@ def joined(
     )
 
 
+def numbers(clients: tuple[Client, ...]) -> list[int]:
+    return [client.generation for client in clients]
+
+
 def see(
     message: Message | None, called: dict[str, str], clients: tuple[Client, ...] = NOBODY
 ) -> object:
-    return observed([(0, meaning(message))], clients, called)[0]
+    return observed([(0, meaning(message))], numbers(clients), called)[0]
 
 
 def test_ids_that_nobody_was_told_are_alike_and_told_ones_are_not() -> None:
@@ -56,8 +60,8 @@ def test_new_ids_are_named_in_an_order_that_all_have_in_common() -> None:
     one = [(0, meaning(joined("x", roster=("x", "y")))), (1, meaning(joined("y", leader="x")))]
     other = [(0, meaning(joined("q", roster=("p", "q")))), (1, meaning(joined("p", leader="q")))]
 
-    assert observed(one, NOBODY, {})[0] == observed(other, NOBODY, {})[0]
-    assert observed(one, NOBODY, {})[1] == {"x": "new.1", "y": "new.2"}
+    assert observed(one, numbers(NOBODY), {})[0] == observed(other, numbers(NOBODY), {})[0]
+    assert observed(one, numbers(NOBODY), {})[1] == {"x": "new.1", "y": "new.2"}
 
 
 def test_generations_are_compared_with_those_that_clients_know() -> None:
@@ -96,9 +100,9 @@ def test_a_leave_means_its_error_in_every_form(code: int) -> None:
 
 
 def test_what_is_left_open_agrees_with_everything_and_waiting_does_not() -> None:
-    answered, _ = observed([(0, meaning(joined("x")))], NOBODY, {})
-    left_open, _ = observed([(0, ANYTHING)], NOBODY, {})
-    waiting, _ = observed([(0, WAITS)], NOBODY, {})
+    answered, _ = observed([(0, meaning(joined("x")))], numbers(NOBODY), {})
+    left_open, _ = observed([(0, ANYTHING)], numbers(NOBODY), {})
+    waiting, _ = observed([(0, WAITS)], numbers(NOBODY), {})
 
     assert meaning(None) == ANYTHING
     assert agree(answered, left_open)
