@@ -43,7 +43,14 @@ from fencepost.model.history.words import plural
 from fencepost.properties.checking.stepping import Choice, JudgedWorlds, Stepper
 from fencepost.properties.worlds.scope import Scope
 from fencepost.traces.files.retrace import retrace
-from fencepost.traces.files.run_trace import client_names, run_lines, run_trace, sent, turn_words
+from fencepost.traces.files.run_trace import (
+    client_names,
+    names_in_words,
+    run_lines,
+    run_trace,
+    sent,
+    turn_words,
+)
 from fencepost.traces.files.text_files import ReportError, write_file
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.forms.formats import read_trace
@@ -328,9 +335,10 @@ class _Session:
     def _offered(self, choice: Choice, sends: Mapping[str, Send]) -> Text:
         who = self.names[choice.act.client] + "  " if choice.act.client >= 0 else ""
         if choice.turn is None or choice.names is None:
-            stop = f"{self.stepper.worlds.protocol.acts[choice.act.kind]} → the machine stops: {choice.stop}"
+            act = self.stepper.worlds.protocol.acts[choice.act.kind]
+            stop = f"{act} → the machine stops: {choice.stop}"
             return Text.assemble((who, "cyan"), (stop, "red"))
-        ids = {member_id: member_id for member_id in choice.names.names}
+        ids = names_in_words(self.stepper.worlds, choice.names.names)
         sends = {**sends, **sent(choice.turn.events)}
         step = turn_words(0, 0, who, choice.turn, sends, ids)
         words = step.did + (f" → {step.answers}" if step.answers else "")

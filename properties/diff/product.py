@@ -465,7 +465,7 @@ class Lockstep:
             moves = [Response(Act(*key), world, (), same, ())]
         called = {i: name for name, i in side.links}
         for move in moves:
-            numbers = [model.protocol.number(client) for client in world.clients]
+            numbers = [self.models[model].protocol.number(c) for c in world.clients]
             step, new = observed(move.answers, numbers, called)
             names = [*side.links, *((name, i) for i, name in new.items())]
             links = [(name, move.names[i]) for name, i in names if i in move.names]

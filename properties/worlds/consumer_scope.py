@@ -247,7 +247,7 @@ CHECK_SCOPES: tuple[NamedScope, ...] = (
             members=2,
             offers=2,
             partitions=1,
-            acts=("join", "acknowledge", "change", "leave"),
+            acts=("join", "acknowledge", "change"),
         ),
     ),
     NamedScope(

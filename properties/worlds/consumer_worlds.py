@@ -12,11 +12,13 @@ scope finite.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from msgspec.structs import replace
 
 from fencepost.model.consumer.group import ConsumerGroup, Member
+from fencepost.model.consumer.topics import topic_id
 from fencepost.model.messages.consumer_messages import (
     ConsumerGroupDescribeResponse,
     ConsumerGroupHeartbeatResponse,
@@ -45,12 +47,16 @@ Ranks = tuple[tuple[int, int], ...]
 """Each epoch of a group with its rank, ascending."""
 
 
+_TOPIC_IDS = MappingProxyType({topic_id(name): name for name in asks.OFFERS[-1]})
+
+
 class ConsumerWorlds(ProtocolWorlds):
     """The consumer protocol's part of worlds."""
 
     acts = asks.ACTS
     unheard = asks.UNHEARD
     client = ConsumerClient
+    topic_ids = _TOPIC_IDS
     default_scope = ConsumerScope(clients=2, members=2)
     check_scopes = CHECK_SCOPES
     rare_scopes = RARE_SCOPES
@@ -304,12 +310,12 @@ def _renamed(
             revoking=tuple((partition, number(since)) for partition, since in old.revoking),
         )
 
-    return ConsumerGroup(
+    return replace(
+        group,
         epoch=number(group.epoch),
         target_epoch=number(group.target_epoch),
         target=tuple(sorted((ids.get(i, i), partitions) for i, partitions in group.target)),
         members=tuple(sorted(map(member, group.members), key=lambda m: m.member_id)),
         static=tuple(sorted((instance, ids.get(i, i)) for instance, i in group.static)),
         timers=tuple(sorted(Timer(t[0], ids.get(t[1], t[1]), t[2], t[3]) for t in group.timers)),
-        offsets=group.offsets,
     )

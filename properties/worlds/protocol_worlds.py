@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fencepost.model.messages.shapes import Message
@@ -87,7 +88,7 @@ class ProtocolWorlds(ABC):
 
     `acts`: each act in words.  `unheard`: those whose answer is lost.  `client`: the type of a
     client's knowledge, a NamedTuple with a `member_id` and with `waits`, the name of a request
-    without an answer, or "".  `check_scopes`,
+    without an answer, or "".  `topic_ids`: id of a topic → its name.  `check_scopes`,
     `rare_scopes`, `promise_scopes`, `diff_scopes`: the scopes in which commands look, as those of
     `fencepost.properties.worlds.scope`.  `default_scope`: what `explore` and `step` take.
     """
@@ -95,6 +96,7 @@ class ProtocolWorlds(ABC):
     acts: Mapping[str, str]
     unheard: frozenset[str] = frozenset()
     client: type[Any]
+    topic_ids: Mapping[str, str] = MappingProxyType({})
     default_scope: Scope
     check_scopes: tuple[NamedScope, ...]
     rare_scopes: tuple[NamedScope, ...]

@@ -159,7 +159,7 @@ def run_steps(worlds: Worlds, run: Run) -> tuple[RunStep, ...]:
     """Return the run in words, step by step.  `worlds`: those that it was unfolded from."""
     names = client_names(worlds)
     sends = sent(run.events)
-    ids = {member_id: member_id for member_id in run.names}
+    ids = names_in_words(worlds, run.names)
     steps = []
     now = 0
     for number, turn in enumerate(run.turns, start=1):
@@ -167,6 +167,11 @@ def run_steps(worlds: Worlds, run: Run) -> tuple[RunStep, ...]:
         steps.append(turn_words(number, now, who, turn, sends, ids))
         now = max((event.at_ms for event in turn.events), default=now)
     return tuple(steps)
+
+
+def names_in_words(worlds: Worlds, member_ids: Iterable[str]) -> dict[str, str]:
+    """Return how ids are called in words: member ids as they are, topics by their names."""
+    return {member_id: member_id for member_id in member_ids} | {**worlds.protocol.topic_ids}
 
 
 def sent(events: Iterable[Event]) -> dict[str, Send]:
@@ -212,7 +217,7 @@ def run_trace(
         plan=None,
         events=run.events,
         senders=dict(run.senders),
-        names=_numbered(run.names),
+        names=_numbered(run.names) | {**worlds.protocol.topic_ids},
         verdict=to_trace_verdict(verdict, revision, message),
         provenance={
             "tool": tool_version(),

@@ -20,7 +20,7 @@ from fencepost.properties.claims.property_registry import PROPERTIES
 from fencepost.properties.worlds.scope import Scope, find_check_scope
 from fencepost.traces.files.run_trace import run_steps
 from fencepost.traces.pages.explorer_page import ExploredPage, page_of_exploration
-from fencepost.traces.pages.group_fields import situation
+from fencepost.traces.pages.situation import situation
 
 DEFAULT = Scope(clients=2, members=2)
 ZOMBIE = find_check_scope("zombie").scope
