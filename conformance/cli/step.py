@@ -318,8 +318,8 @@ class _Session:
         state = "no group"
         if group is not None:
             who = ", ".join(m.member_id for m in group.members) or "nobody"
-            count = self.stepper.worlds.protocol.counted(group)
-            state = f"{group.state.value}, {count}, {who}"
+            reached = self.stepper.worlds.protocol.counted(group)
+            state = f"{group.state.value}, {reached}, {who}"
         self.say("")
         count, repeated = len(self.stepper.numbers), self.stepper.repeated
         back = f", as after {plural(count - repeated, 'step')}" if repeated else ""

@@ -123,9 +123,9 @@ def _illegal_target(group: ConsumerGroup) -> str | None:
 
 def _unread_topics(group: ConsumerGroup) -> Iterator[str]:
     """Yield the topics that somebody subscribes to, and of which the target has nothing."""
-    given = {partition.topic for _, partitions in group.target for partition in partitions}
+    topics = {partition.topic for _, partitions in group.target for partition in partitions}
     read = {topic for member in group.members for topic in member.topics}
-    yield from sorted(read - given)
+    yield from sorted(read - topics)
 
 
 def _incomplete_target(group: ConsumerGroup) -> str | None:
@@ -134,14 +134,14 @@ def _incomplete_target(group: ConsumerGroup) -> str | None:
         return None
     for topic in _unread_topics(group):
         return f"members subscribe to {topic}, and the target gives no partition of it to anybody"
-    given = {partition for _, partitions in group.target for partition in partitions}
+    aimed = {partition for _, partitions in group.target for partition in partitions}
     most: dict[str, int] = {}
-    for partition in (*given, *group.owned()):
+    for partition in (*aimed, *group.owned()):
         most[partition.topic] = max(most.get(partition.topic, 0), partition.partition)
     read = {topic for member in group.members for topic in member.topics}
     for topic in sorted(read):
         for number in range(most.get(topic, -1) + 1):
-            if TopicPartition(topic, number) not in given:
+            if TopicPartition(topic, number) not in aimed:
                 return f"the target gives {topic}-{number} to nobody"
     return None
 
@@ -153,10 +153,10 @@ def _lost_target(group: ConsumerGroup) -> str | None:
         target = group.target_of(member.member_id)
         if member.partitions() != target:
             listed = ", ".join(map(_words, member.partitions())) or "nothing"
-            wanted = ", ".join(map(_words, target)) or "nothing"
+            expected = ", ".join(map(_words, target)) or "nothing"
             return (
                 f"{member.member_id} has taken over the target, and is assigned {listed} "
-                f"instead of {wanted}"
+                f"instead of {expected}"
             )
     return None
 
@@ -236,8 +236,8 @@ def _owns_more(view: WorldView) -> str | None:
         for partition in client.assigned:
             if partition not in held:
                 return (
-                    f"c{index} was assigned {_words(partition)} and has not been told otherwise, "
-                    f"and {client.member_id} has it no more"
+                    f"c{index} was assigned {_words(partition)} in its last answer, and "
+                    f"{client.member_id} has it no more"
                 )
     return None
 
@@ -345,7 +345,7 @@ CONSUMER_INVARIANTS: tuple[Property, ...] = (
     ),
     _state(
         "a-client-owns-what-is-its",
-        "What a member was assigned last is its until an answer says otherwise.",
+        "A client's last assignment is its own until an answer has another one.",
         src.KIP_HEARTBEAT,
         "clients whose id is a member's; a client that is no member any more hears of it later",
         _owns_more,

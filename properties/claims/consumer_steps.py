@@ -39,9 +39,9 @@ from fencepost.properties.claims.consumer_views import (
     is_release,
     is_timer_of,
     mapped_holder,
+    owned_by_caller,
     partitions,
     replaces,
-    said_to_own,
     welcomed,
 )
 from fencepost.properties.claims.function_property import run_property
@@ -51,7 +51,7 @@ from fencepost.properties.worlds.views import Failover, StepView
 
 _ANSWERS = "the oracle compares answers; no property of histories says this yet"
 _inside = partial(run_property, PropertyKind.STEP, proof=NO_PROOF, answers=INSIDE)
-_seen = partial(run_property, PropertyKind.STEP, proof=NO_PROOF, answers=_ANSWERS)
+_visible = partial(run_property, PropertyKind.STEP, proof=NO_PROOF, answers=_ANSWERS)
 _ALL = "all steps"
 _FULL = Error.GROUP_MAX_SIZE_REACHED
 
@@ -60,7 +60,7 @@ _FULL = Error.GROUP_MAX_SIZE_REACHED
 
 def _taken_away(view: StepView) -> str | None:
     after = group_after(view)
-    request, owned = heartbeat(view), said_to_own(view)
+    request, owned = heartbeat(view), owned_by_caller(view)
     for member in group_before(view).members:
         now = after.member(member.member_id)
         if now is None:
@@ -312,13 +312,13 @@ def _misinformed(view: StepView) -> str | None:
         return f"{caller_id(view)} is answered NONE, and is no member"
     if (answer.member_id, answer.member_epoch) != (member.member_id, member.epoch):
         return f"the answer is for {answer.member_id} at epoch {answer.member_epoch}"
-    told = None if answer.assignment is None else answer.assignment.topic_partitions
-    if told is not None and told != rows_of(member.partitions()):
+    assigned = None if answer.assignment is None else answer.assignment.topic_partitions
+    if assigned is not None and assigned != rows_of(member.partitions()):
         return f"the answer assigns other partitions than {member.member_id} has"
     before = group_before(view).member(member.member_id)
-    if told is None and (before is None or before.partitions() != member.partitions()):
+    if assigned is None and (before is None or before.partitions() != member.partitions()):
         return f"the assignment of {member.member_id} changed, and the answer doesn't say so"
-    if told is None and is_join(view):
+    if assigned is None and is_join(view):
         return f"{member.member_id} joined, and the answer has no assignment"
     return None
 
@@ -420,7 +420,7 @@ def _has_another_epoch(view: StepView) -> bool:
 
 def _is_repeated(view: StepView) -> bool:
     """Return True for a heartbeat whose answer before was lost, as far as its sender says so."""
-    member, request, owned = _sender(view), heartbeat(view), said_to_own(view)
+    member, request, owned = _sender(view), heartbeat(view), owned_by_caller(view)
     return (
         member is not None
         and request is not None
@@ -538,9 +538,9 @@ def _wrong_description(view: StepView) -> str | None:
     answer, group = view.own_answer, group_before(view)
     assert isinstance(answer, ConsumerGroupDescribeResponse)
     row = answer.groups[0]
-    told = {m.member_id: (m.instance_id, m.member_epoch) for m in row.members}
+    described = {m.member_id: (m.instance_id, m.member_epoch) for m in row.members}
     known = {m.member_id: (m.instance_id, m.epoch) for m in group.members}
-    if told != known:
+    if described != known:
         return "the description has other members than the group"
     if (row.group_epoch, row.assignment_epoch) != (group.epoch, group.target_epoch):
         return "the description has other epochs than the group"
@@ -554,13 +554,13 @@ def _describes(view: StepView) -> bool:
 def _uncounted(view: StepView) -> str | None:
     answer, group = view.own_answer, group_before(view)
     assert isinstance(answer, ConsumerGroupDescribeResponse)
-    for told in answer.groups[0].members:
-        member = group.member(told.member_id)
+    for row in answer.groups[0].members:
+        member = group.member(row.member_id)
         if member is None:
             continue
-        count = sum(len(row.partitions) for row in told.assignment.topic_partitions)
+        count = sum(len(part.partitions) for part in row.assignment.topic_partitions)
         if count != len(partitions(member)):
-            return f"{told.member_id} owns {len(partitions(member))} partitions; {count} are shown"
+            return f"{row.member_id} owns {len(partitions(member))} partitions; {count} are shown"
     return None
 
 
@@ -666,7 +666,7 @@ CONSUMER_STEPS: tuple[Property, ...] = (
         _fallen_epoch,
         lambda view: view.before is not None,
     ),
-    _seen(
+    _visible(
         "a-restart-costs-no-epoch",
         "A release, and a return with the subscription from before, leave the group's epoch.",
         src.KIP_LEAVE,
@@ -674,7 +674,7 @@ CONSUMER_STEPS: tuple[Property, ...] = (
         _cost_of_a_return,
         _goes_or_returns_unchanged,
     ),
-    _seen(
+    _visible(
         "an-epoch-has-a-cause",
         "A member that asks for nothing new leaves the group's epoch.",
         src.KIP_HEARTBEAT,
@@ -708,7 +708,8 @@ CONSUMER_STEPS: tuple[Property, ...] = (
     ),
     _inside(
         "a-return-finds-its-place",
-        "Who returns has at once the target's epoch, and what it had and the target still gives.",
+        "A member that returns has at once the target's epoch and, of its assignment, all that the "
+        "target still gives to it.",
         src.KIP_STATIC,
         "returns with the released instance, under the same id or a new one",
         _other_partitions,
@@ -739,7 +740,7 @@ CONSUMER_STEPS: tuple[Property, ...] = (
         _shorter_session,
         lambda view: welcomed(view) is not None,
     ),
-    _seen(
+    _visible(
         "a-newcomer-hears-unreleased",
         "A join with the instance of another live member is answered UNRELEASED_INSTANCE_ID.",
         src.KIP_STATIC,
@@ -747,7 +748,7 @@ CONSUMER_STEPS: tuple[Property, ...] = (
         _wrong_answer(lambda _: Error.UNRELEASED_INSTANCE_ID),
         lambda view: _meets_live_holder(view) and _is_complete(view),
     ),
-    _seen(
+    _visible(
         "a-released-instance-is-free",
         "A newcomer with a released instance is answered NONE, also where the group is full.",
         src.KIP_STATIC,
@@ -755,7 +756,7 @@ CONSUMER_STEPS: tuple[Property, ...] = (
         _wrong_answer(lambda _: Error.NONE),
         _joins_released_instance,
     ),
-    _seen(
+    _visible(
         "a-join-can-be-sent-again",
         "A join of the holder of its instance is answered NONE: its first answer may be lost.",
         "KIP-848 (joining with epoch 0); apache/kafka#23542",
@@ -763,7 +764,7 @@ CONSUMER_STEPS: tuple[Property, ...] = (
         _wrong_answer(lambda _: Error.NONE),
         _joins_again,
     ),
-    _seen(
+    _visible(
         "the-replaced-hears-fenced",
         "A heartbeat or leave with another member's instance is answered FENCED_INSTANCE_ID.",
         src.KIP_STATIC,
@@ -771,7 +772,7 @@ CONSUMER_STEPS: tuple[Property, ...] = (
         _wrong_answer(lambda _: Error.FENCED_INSTANCE_ID),
         _names_anothers_instance,
     ),
-    _seen(
+    _visible(
         "a-stranger-is-never-heard",
         "A heartbeat or leave under an id that is no member's is never answered NONE.",
         src.KIP_HEARTBEAT,
@@ -779,7 +780,7 @@ CONSUMER_STEPS: tuple[Property, ...] = (
         _stranger_heard,
         _is_no_member,
     ),
-    _seen(
+    _visible(
         "a-release-names-its-instance",
         "A release without an instance is answered INVALID_REQUEST.",
         f"KAFKA-16147; {src.KIP_LEAVE}",
@@ -787,7 +788,7 @@ CONSUMER_STEPS: tuple[Property, ...] = (
         _wrong_answer(lambda _: Error.INVALID_REQUEST),
         _is_without_instance,
     ),
-    _seen(
+    _visible(
         "another-epoch-is-fenced",
         "A heartbeat with another epoch than the member's is answered FENCED_MEMBER_EPOCH, unless "
         "it repeats the one before.",
@@ -796,7 +797,7 @@ CONSUMER_STEPS: tuple[Property, ...] = (
         _wrong_answer(lambda _: Error.FENCED_MEMBER_EPOCH),
         _has_another_epoch,
     ),
-    _seen(
+    _visible(
         "a-lost-answer-does-no-harm",
         "A heartbeat with the previous epoch is answered NONE if it owns no more than is assigned.",
         src.KIP_HEARTBEAT,
@@ -804,7 +805,7 @@ CONSUMER_STEPS: tuple[Property, ...] = (
         _wrong_answer(lambda _: Error.NONE),
         _is_repeated,
     ),
-    _seen(
+    _visible(
         "a-member-is-heard",
         "A heartbeat with the member's epoch is answered NONE.",
         src.KIP_HEARTBEAT,
@@ -822,13 +823,13 @@ CONSUMER_STEPS: tuple[Property, ...] = (
     ),
     _inside(
         "an-instance-is-its-bringers",
-        "Who joins with an instance and is answered NONE has that instance.",
+        "A join with an instance that is answered NONE gives that instance to its sender.",
         src.KIP_STATIC,
         _ALL,
         _overlooked_instance,
         lambda view: is_join(view) and welcomed(view) is not None,
     ),
-    _seen(
+    _visible(
         "only-owners-commit",
         "A commit is stored only for a member, with its epoch, or with an older one in which the "
         "partition was its own.",
@@ -837,7 +838,7 @@ CONSUMER_STEPS: tuple[Property, ...] = (
         _foreign_commit,
         _commits_to_members,
     ),
-    _seen(
+    _visible(
         "a-members-commit-is-stored",
         "A live member's commit with its epoch is answered NONE.",
         src.KIP_OFFSETS,
@@ -853,7 +854,7 @@ CONSUMER_STEPS: tuple[Property, ...] = (
         _unkept_commit,
         lambda view: _commit(view) is not None,
     ),
-    _seen(
+    _visible(
         "a-description-shows-the-group",
         "A description has the members, instances and epochs of the group.",
         src.KAFKA_ADMIN,
@@ -861,7 +862,7 @@ CONSUMER_STEPS: tuple[Property, ...] = (
         _wrong_description,
         _describes,
     ),
-    _seen(
+    _visible(
         "what-is-to-be-given-up-is-shown",
         "A description counts partitions that a member must give up among its own.",
         "KAFKA-20431, since 4.3",

@@ -100,7 +100,7 @@ def partitions(member: Member) -> frozenset[TopicPartition]:
     return frozenset(partition for partition, _ in (*member.assigned, *member.revoking))
 
 
-def said_to_own(view: StepView) -> frozenset[TopicPartition] | None:
+def owned_by_caller(view: StepView) -> frozenset[TopicPartition] | None:
     """Return the partitions that the caller says it owns; None: it doesn't say."""
     request = heartbeat(view)
     return None if request is None else owned_partitions(view.before, request)
@@ -158,8 +158,8 @@ def replaces(view: StepView, member: Member) -> bool:
 def is_release(view: StepView) -> bool:
     """Return True if a step is a release that was answered NONE."""
     request = heartbeat(view)
-    is_asked = request is not None and request.member_epoch == RELEASED_EPOCH
-    return is_asked and error(view) is Error.NONE
+    is_meant = request is not None and request.member_epoch == RELEASED_EPOCH
+    return is_meant and error(view) is Error.NONE
 
 
 def has_same_wishes(view: StepView, member: Member) -> bool:

@@ -1,8 +1,8 @@
 """Define a mutant: a model that is broken on purpose, in one thing, to test the checkers.
 
-It is a revision, `kafka-4` with one difference, so every engine accepts it as a revision.  Rules
-express what a table can express; the rest is a twist of an effect, a distortion of answers, or a
-body in another version's shape.
+It is a revision, `kafka-4` or one of the consumer protocol with one difference, so every engine
+accepts it as a revision.  Rules express what a table can express; the rest is a twist of an effect,
+a distortion of answers, or a body in another version's shape.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Mutant:
 
     `about`: the fault in one sentence.  `source`: an id of the history of real bugs, or the
     systematic change.  `breaks`: the ids of the properties that it violates.  `visible`: true if
-    answers alone can show it.  The other fields are its difference to `kafka-4`, as those of a
+    answers alone can show it.  The other fields are its difference to its `base`, as those of a
     revision.
     """
 
@@ -61,6 +61,7 @@ class Mutant:
     twists: Mapping[Enum, Twist] = field(default_factory=dict)
     distort: Distortion | None = None
     answer_versions: Mapping[tuple[str, int], int] = field(default_factory=dict)
+    base: Revision = KAFKA_4
 
     @property
     def revision(self) -> Revision:
@@ -69,10 +70,11 @@ class Mutant:
 
     def changed_rules(self) -> list[tuple[str, str]]:
         """Return (`drops`, `changes` or `adds`, rule id) for each change of the table."""
+        known = {rule.id for _, rule in self.base.rules()}
         return [
             ("drops", d.rule_id)
             if isinstance(d, DropRule)
-            else ("changes" if d.rule.id in RULES else "adds", d.rule.id)
+            else ("changes" if d.rule.id in known else "adds", d.rule.id)
             for d in self.differences
         ]
 
@@ -80,7 +82,7 @@ class Mutant:
 @cache
 def _revision(broken: Mutant) -> Revision:
     return replace(
-        derive(KAFKA_4, MUTANT + broken.name, broken.about, broken.differences),
+        derive(broken.base, MUTANT + broken.name, broken.about, broken.differences),
         twists=broken.twists,
         distort=broken.distort,
         answer_versions=broken.answer_versions,

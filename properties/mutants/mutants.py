@@ -17,6 +17,7 @@ from dataclasses import replace
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.revisions import MUTANT
 from fencepost.model.suggestions import did_you_mean
+from fencepost.properties.mutants.consumer_mutants import CONSUMER_MUTANTS
 from fencepost.properties.mutants.mutant import Mutant
 from fencepost.properties.mutants.past_bugs import HISTORY
 from fencepost.properties.mutants.wrong_answers import ANSWERS, GHOSTS
@@ -244,7 +245,7 @@ MUTANTS: Mapping[str, Mutant] = _collected(
     TIMERS,
     ANSWERS,
 )
-"""The mutants, by name without `mutant:`; those from history first."""
+"""The mutants of the classic protocol, by name without `mutant:`; those from history first."""
 
 
 def find_mutant(name: str) -> Mutant:
@@ -253,9 +254,11 @@ def find_mutant(name: str) -> Mutant:
     Raises KeyError that names the value, the nearest names, and where all are listed.
     """
     plain = name.removeprefix(MUTANT)
+    if plain in CONSUMER_MUTANTS:
+        return CONSUMER_MUTANTS[plain]
     if plain in MUTANTS:
         return MUTANTS[plain]
-    near = did_you_mean(plain, MUTANTS)
+    near = did_you_mean(plain, (*MUTANTS, *CONSUMER_MUTANTS))
     raise KeyError(f"no mutant {plain!r}{near} (`fencepost mutants` names all)")
 
 

@@ -204,7 +204,7 @@ CHECK_SCOPES: tuple[NamedScope, ...] = (
     ),
     NamedScope(
         "a first instance",
-        "a dynamic member that becomes static, beside a static one",
+        "a dynamic member that becomes static, and a static one",
         ConsumerScope(
             clients=2,
             dynamic=1,
@@ -345,7 +345,7 @@ PROMISE_SCOPES: tuple[NamedScope, ...] = (
         ),
     ),
 )
-"""Where promises are put to the test: what comes in the end, on unfolded worlds."""
+"""Scopes in which promises are checked: what comes in the end, on unfolded worlds."""
 
 DIFF_SCOPES: tuple[NamedScope, ...] = (
     NamedScope(
@@ -371,7 +371,7 @@ DIFF_SCOPES: tuple[NamedScope, ...] = (
     ),
     NamedScope(
         "a first instance",
-        "a dynamic member that becomes static, beside a static one",
+        "a dynamic member that becomes static, and a static one",
         ConsumerScope(
             clients=2, dynamic=1, members=2, acts=("join", "acknowledge", "swap", "describe")
         ),
@@ -419,4 +419,4 @@ DIFF_SCOPES: tuple[NamedScope, ...] = (
         5,
     ),
 )
-"""How far revisions are compared where nobody says otherwise."""
+"""Scopes in which revisions are compared by default."""

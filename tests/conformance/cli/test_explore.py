@@ -20,6 +20,7 @@ from fencepost.properties.checking.liveness import PROMISES
 from fencepost.properties.checking.row_properties import TriedRows
 from fencepost.properties.claims.property_registry import PROPERTIES
 from fencepost.properties.logic.logic import Engine
+from fencepost.properties.worlds.classic_worlds import CLASSIC_WORLDS
 from fencepost.properties.worlds.scope import CHECK_SCOPES, PROMISE_SCOPES, NamedScope, Scope
 from fencepost.traces.files.trace_file import TraceFile
 
@@ -178,7 +179,7 @@ def test_what_is_not_stored_is_seen_where_the_coordinator_fails_over(
 def test_a_property_of_endless_runs_has_its_id_everywhere(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(check, "PROMISE_SCOPES", PROMISE_SCOPES[:1])
+    monkeypatch.setattr(CLASSIC_WORLDS, "promise_scopes", PROMISE_SCOPES[:1])
     settles = ("--property", "every-group-settles")
     found = json.loads(run("check", "kafka-4", *settles, "--json").stdout)
     assert found["promises"] == {"every-group-settles": "holds"}
@@ -346,8 +347,8 @@ def test_a_check_without_time_for_its_rows_is_not_finished(
 ) -> None:
     path = tmp_path / "free.py"
     path.write_text(ANY_SESSION, encoding="utf-8")
-    monkeypatch.setattr(check, "CHECK_SCOPES", CHECK_SCOPES[:1])
-    monkeypatch.setattr(check, "PROMISE_SCOPES", ())
+    monkeypatch.setattr(CLASSIC_WORLDS, "check_scopes", CHECK_SCOPES[:1])
+    monkeypatch.setattr(CLASSIC_WORLDS, "promise_scopes", ())
     rows = TriedRows({}, ("JOIN-OURS",))
     monkeypatch.setattr(check, "uncovered_rows", lambda *_, **__: rows)
     result = run("check", f"{path}:FREE")
@@ -376,9 +377,9 @@ def test_a_check_says_first_which_rows_of_ones_own_nothing_is_known_of(
     path = tmp_path / "unknown.py"
     path.write_text(UNKNOWN, encoding="utf-8")
     alone = Scope(clients=1, members=1, acts=("join", "sync", "leave"))
-    monkeypatch.setattr(check, "CHECK_SCOPES", (NamedScope("alone", "", alone),))
-    monkeypatch.setattr(check, "PROMISE_SCOPES", ())
-    monkeypatch.setattr(check, "RARE_SCOPES", CHECK_SCOPES[:1])
+    monkeypatch.setattr(CLASSIC_WORLDS, "check_scopes", (NamedScope("alone", "", alone),))
+    monkeypatch.setattr(CLASSIC_WORLDS, "promise_scopes", ())
+    monkeypatch.setattr(CLASSIC_WORLDS, "rare_scopes", CHECK_SCOPES[:1])
     monkeypatch.setattr(check, "check_promises", lambda *_: ())
     monkeypatch.setattr(check, "chosen", lambda *_: [PROPERTIES["leader-is-member"]])
     rows = TriedRows({"LEAVE-QUIET": "", "LEAVE-MEMBER": ""})

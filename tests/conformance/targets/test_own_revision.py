@@ -28,6 +28,7 @@ from fencepost.model.work import Incoming
 from fencepost.properties.claims.property_registry import PROPERTIES
 from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.proofs import proofs
+from fencepost.properties.worlds.classic_worlds import CLASSIC_WORLDS
 from fencepost.properties.worlds.scope import Scope
 from fencepost.properties.worlds.views import StepView
 from fencepost.properties.worlds.world import Worlds
@@ -283,7 +284,7 @@ MINE = KAFKA_4
 def test_ones_own_promise_is_checked_and_explained(
     write: Write, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fencepost.conformance.cli.check.PROMISE_SCOPES", ())
+    monkeypatch.setattr(CLASSIC_WORLDS, "promise_scopes", ())
     mine, few = f"{write(ALONE)}:MINE", ("--property", "gone-in-the-end")
     assert run("check", mine, *few) == 1
     told = capsys.readouterr().out
@@ -311,7 +312,7 @@ def test_what_a_function_of_ones_own_raises_is_told_with_its_line(
     function: str,
     said: str,
 ) -> None:
-    monkeypatch.setattr("fencepost.conformance.cli.check.PROMISE_SCOPES", ())
+    monkeypatch.setattr(CLASSIC_WORLDS, "promise_scopes", ())
     path = write(ALONE.replace("bool(w.group)", function))
     assert run("check", f"{path}:MINE", "--property", "gone-in-the-end") == USAGE
     told = capsys.readouterr().err
