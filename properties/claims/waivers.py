@@ -65,7 +65,7 @@ _CAUSES = {
 }
 _MISMATCH = "an id that isn't the instance's is a mismatch, an error of its own"
 _COMMENT_2 = "comment-table-2"
-_CG_4_3 = ("consumer-4.0", "consumer-4.2", "consumer-4.3", "consumer-4.3.1")
+_CG_4_3 = ("consumer-4.0", "consumer-4.1", "consumer-4.2", "consumer-4.3", "consumer-4.3.1")
 _CG_RELEASES = (*_CG_4_3, "consumer-4.4")
 _CG_ALL = (*_CG_RELEASES, "pr-23542")
 _COPY = ("CG-JOIN-COPY", "CG-JOIN-COPY-CHANGED")
@@ -118,7 +118,7 @@ _OF_CONSUMERS: dict[str, dict[str, Why]] = {
         "CG-JOIN-GROUP-FULL",
     ),
     "what-is-to-be-given-up-is-shown": _in(
-        ("consumer-4.0", "consumer-4.2"),
+        ("consumer-4.0", "consumer-4.1", "consumer-4.2"),
         "partitions to give up are not counted (KAFKA-20431)",
         "CG-DESCRIBE-GROUP",
     ),
