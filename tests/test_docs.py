@@ -49,6 +49,7 @@ SLOW = frozenset(
         "docs/deployments/simulate.md",
         "docs/designers/experiments.md",
         "docs/designers/own-revision.md",
+        "docs/designers/pr-23542.md",
         "docs/designers/proofs.md",
         "docs/designers/properties.md",
         "docs/operators/many-logs.md",

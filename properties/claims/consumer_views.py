@@ -171,3 +171,12 @@ def has_same_wishes(view: StepView, member: Member) -> bool:
         and (regex is None or regex == member.regex)
         and request.server_assignor in {None, member.assignor}
     )
+
+
+def meets_live_holder(view: StepView) -> bool:
+    """Return True if a step is a join with the instance of another live member."""
+    request = heartbeat(view)
+    if request is None or request.member_epoch != 0:
+        return False
+    holder = mapped_holder(group_before(view), request.instance_id)
+    return holder is not None and not holder.is_released and holder.member_id != request.member_id

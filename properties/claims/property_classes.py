@@ -91,7 +91,11 @@ _SAFETY = {
         "the-welcomed-know-the-group",
         "a-changed-subscription-is-assigned",
     ),
-    _KEPT_AFTER_LEAVE: ("leave-takes-effect", "a-heartbeat-leave-takes-effect"),
+    _KEPT_AFTER_LEAVE: (
+        "leave-takes-effect",
+        "a-heartbeat-leave-takes-effect",
+        "who-is-named-for-removal-goes",
+    ),
     _OTHERS_PARTITIONS: (
         "the-leader-alone-assigns",
         "nobody-is-assigned-before-the-leader",

@@ -15,6 +15,7 @@ from fencepost.model.revisions import revisions
 from fencepost.model.suggestions import did_you_mean
 from fencepost.model.table.table import Rule, Table
 from fencepost.properties.claims.answer_properties import HISTORY_PROPERTIES
+from fencepost.properties.claims.consumer_answers import CONSUMER_ANSWERS
 from fencepost.properties.claims.consumer_invariants import CONSUMER_INVARIANTS
 from fencepost.properties.claims.consumer_steps import CONSUMER_STEPS
 from fencepost.properties.claims.invariants import BOOKS, INVARIANTS, PROMISED, STORED
@@ -45,7 +46,9 @@ PROPERTIES: Mapping[str, Property] = _by_id(
     STORED,
 )
 """Those of the classic protocol."""
-CONSUMER_PROPERTIES: Mapping[str, Property] = _by_id(CONSUMER_INVARIANTS, CONSUMER_STEPS)
+CONSUMER_PROPERTIES: Mapping[str, Property] = _by_id(
+    CONSUMER_INVARIANTS, CONSUMER_STEPS, CONSUMER_ANSWERS
+)
 """Those of the consumer protocol."""
 _BY_PROTOCOL = {"classic": PROPERTIES, "consumer": CONSUMER_PROPERTIES}
 ALL_PROPERTIES: Mapping[str, Property] = {**PROPERTIES, **CONSUMER_PROPERTIES}

@@ -115,12 +115,10 @@ _OF_CONSUMERS: dict[str, dict[str, Why]] = {
     "a-released-instance-is-free": _in(
         _CG_4_3,
         "in a full group the size is checked before the instance (KAFKA-20601)",
-        "CG-JOIN-GROUP-FULL",
     ),
     "what-is-to-be-given-up-is-shown": _in(
         ("consumer-4.0", "consumer-4.1", "consumer-4.2"),
         "partitions to give up are not counted (KAFKA-20431)",
-        "CG-DESCRIBE-GROUP",
     ),
     "a-failover-hurries-nobody": _in(_CG_ALL, _HURRIED, "CG-FAILOVER-GROUP"),
 }

@@ -6,17 +6,23 @@ from typing import Any
 
 import pytest
 
+from fencepost.properties.checking.consumer_promises import CONSUMER_PROMISES
 from fencepost.properties.checking.liveness import PROMISES
 from fencepost.properties.claims import property_classes
 from fencepost.properties.claims.property_classes import class_of, harm_of, headline
-from fencepost.properties.claims.property_registry import FORMULAS, PROPERTIES
+from fencepost.properties.claims.property_registry import ALL_PROPERTIES, FORMULAS
 from fencepost.properties.logic.logic import PropertyClass
 
 SAFETY, PROMISE, COST = PropertyClass
 
 
 def test_every_property_has_its_class_and_its_harm_and_no_other_has() -> None:
-    known: list[Any] = [*PROPERTIES.values(), *FORMULAS, *PROMISES]
+    known: list[Any] = [
+        *ALL_PROPERTIES.values(),
+        *FORMULAS,
+        *PROMISES,
+        *CONSUMER_PROMISES,
+    ]
     assert all(claim.property_class is class_of(claim.id) for claim in known)
     assert all(claim.harm and claim.harm == harm_of(claim.id) for claim in known)
     assert {claim.id for claim in known} == set(property_classes._CLASSES)

@@ -1,0 +1,56 @@
+"""Check every revision of the consumer protocol in all scopes: what fails is what is known to.
+
+Each mutant is found by the property that `CONSUMER_BREAKS` names.  It takes minutes.
+"""
+
+from __future__ import annotations
+
+import pytest
+from support.consumer_mutants import first_broken
+
+from fencepost.model.revisions import revisions
+from fencepost.properties.checking.checking import (
+    PropertyStatus,
+    check_promises,
+    check_revision,
+)
+from fencepost.properties.mutants.consumer_mutants import CONSUMER_BREAKS, CONSUMER_MUTANTS
+
+_HURRIED = {"a-failover-hurries-nobody"}
+_OF_4_4 = _HURRIED | {
+    "a-join-can-be-sent-again",
+    "a-target-is-complete",
+    "a-target-is-taken-over",
+    "an-id-keeps-its-instance",
+}
+_OF_4_3 = _OF_4_4 | {"an-entry-names-its-member", "a-released-instance-is-free"}
+_PROMISES = {"every-partition-gets-an-owner", "a-repeated-join-comes-through"}
+EXPECTED = {
+    "consumer-4.0": _OF_4_3 | {"what-is-to-be-given-up-is-shown"},
+    "consumer-4.1": _OF_4_3 | {"what-is-to-be-given-up-is-shown"},
+    "consumer-4.2": _OF_4_3 | {"what-is-to-be-given-up-is-shown"},
+    "consumer-4.3": _OF_4_3,
+    "consumer-4.3.1": _OF_4_3,
+    "consumer-4.4": _OF_4_4,
+    "pr-23542": _HURRIED,
+}
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_a_revision_fails_as_is_known_and_in_nothing_else(name: str) -> None:
+    revision = revisions.find(name)
+
+    checked = check_revision(revision, jobs=2)
+    promises = check_promises(revision, jobs=2)
+
+    findings = {r.property.id: r.finding for r in checked.results}
+    findings |= {kept.promise.id: kept.finding for kept in promises}
+    failing = EXPECTED[name] | (_PROMISES if name != "pr-23542" else set())
+    assert {i for i, f in findings.items() if f is PropertyStatus.EXPECTED} == failing
+    assert set(findings.values()) <= {PropertyStatus.EXPECTED, PropertyStatus.HOLDS}
+    assert checked.is_finished
+
+
+@pytest.mark.parametrize("name", CONSUMER_MUTANTS)
+def test_a_mutant_is_found_by_the_property_that_is_listed(name: str) -> None:
+    assert first_broken(CONSUMER_MUTANTS[name].revision) == CONSUMER_BREAKS.get(name, "")
