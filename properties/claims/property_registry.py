@@ -15,7 +15,7 @@ from fencepost.model.revisions import revisions
 from fencepost.model.suggestions import did_you_mean
 from fencepost.model.table.table import Rule, Table
 from fencepost.properties.claims.answer_properties import HISTORY_PROPERTIES
-from fencepost.properties.claims.consumer_answers import CONSUMER_ANSWERS
+from fencepost.properties.claims.consumer_answer_checks import CONSUMER_ANSWERS
 from fencepost.properties.claims.consumer_invariants import CONSUMER_INVARIANTS
 from fencepost.properties.claims.consumer_steps import CONSUMER_STEPS
 from fencepost.properties.claims.invariants import BOOKS, INVARIANTS, PROMISED, STORED
