@@ -166,9 +166,9 @@ def certify_client_command(
         )
     if not no_known_failures:
         names = {
-            f"{obligation}/{one.id}"
-            for one in {**SCENARIOS, **scenarios}.values()
-            for obligation in one.obligations
+            f"{obligation}/{scenario.id}"
+            for scenario in {**SCENARIOS, **scenarios}.values()
+            for obligation in scenario.obligations
         }
         tell_of_no_use(lists, held.name, certificate.introduction.version, cases=names)
     return give_out(

@@ -56,7 +56,7 @@ def test_a_tool(empty: Path, name: str, program: str, good: str, bad: str) -> No
 def test_an_extra_that_is_missing_is_named_with_the_command(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setitem(sys.modules, "z3", None)  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "z3", None)
     found = examine(NAMED["prove"])
     assert not found.is_there
     assert found.result.startswith("z3-solver is missing: pip install '.[prove]'")
