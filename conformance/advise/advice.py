@@ -554,7 +554,7 @@ def _too_short(known: KnownGroup, session_s: float) -> str:
         return f"shorter than {BEATS} heartbeats"
     silent_s = known.pause_s + known.heartbeat_s
     if session_s < silent_s:
-        return f"shorter than a silence and a heartbeat, {silent_s:g} s (--longest-pause-s)"
+        return f"shorter than the longest pause and a heartbeat, {silent_s:g} s (--longest-pause-s)"
     return ""
 
 

@@ -165,7 +165,12 @@ def certify_client_command(
             )
         )
     if not no_known_failures:
-        tell_of_no_use(lists, held.name, certificate.introduction.version)
+        names = {
+            f"{obligation}/{scenario.id}"
+            for scenario in {**SCENARIOS, **scenarios}.values()
+            for obligation in scenario.obligations
+        }
+        tell_of_no_use(lists, held.name, certificate.introduction.version, cases=names)
     return give_out(
         certificate,
         before,

@@ -249,6 +249,8 @@ def _ended(group: click.Command, arguments: list[str] | None, prog_name: str) ->
     except TargetUnavailableError as error:
         click.echo(f"Error: {error}", err=True)
         return EXIT_UNAVAILABLE
+    except ModuleNotFoundError as error:
+        return _missing(error)
     except (BrokenPipeError, OutputError):
         raise
     except SystemExit as ended:
@@ -271,6 +273,16 @@ def _ended(group: click.Command, arguments: list[str] | None, prog_name: str) ->
     except Exception as error:  # noqa: BLE001  (whatever it is, it must be said whose fault it is)
         return _fault(error)
     return code if isinstance(code, int) else 0
+
+
+def _missing(error: ModuleNotFoundError) -> int:
+    """Report a module that an extra installs; another one that is missing is a fault."""
+    from fencepost.conformance.runtime.toolchain.doctor import missing_extra  # noqa: PLC0415
+
+    if sentence := missing_extra(error.name or ""):
+        click.echo(f"Error: {sentence}", err=True)
+        return EXIT_UNAVAILABLE
+    return _fault(error)
 
 
 def _fault(error: BaseException) -> int:

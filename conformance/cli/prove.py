@@ -35,7 +35,6 @@ from fencepost.properties.claims.property_classes import SHORTER, headline
 from fencepost.properties.claims.property_registry import FORMULAS, PROPERTIES, find_formula
 from fencepost.properties.logic.logic import Engine, Property, PropertyClass
 from fencepost.properties.mutants.abstract_mutants import abstract_twists
-from fencepost.properties.proofs.counterexamples import reach
 from fencepost.traces.files.bounded import pip_install
 from fencepost.traces.files.run_trace import run_lines
 
@@ -217,6 +216,8 @@ Runs = dict[tuple[str, str], dict[str, Any]]
 
 
 def _runs(revision: Revision, proof: Proof) -> Runs:
+    from fencepost.properties.proofs.counterexamples import reach  # noqa: PLC0415  (as above)
+
     runs: Runs = {}
     formulas = _formulas(proof.revision)
     for obligation in proof.failures:

@@ -230,6 +230,6 @@ def _runner(engine: str, master: str | None, jobs: int, revisions: Sequence[str]
 
 def _run_on_spark(runs: Sequence[SimulationRun], master: str | None) -> Sequence[Cost]:
     with engine_of("spark", master, more_floors=("conformance",)) as running:
-        from fencepost.conformance.simulate.sweep import run_on_engine  # noqa: PLC0415
+        from fencepost.conformance.simulate.sweep_job import run_on_engine  # noqa: PLC0415
 
         return run_on_engine(running, runs)

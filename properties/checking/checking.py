@@ -46,13 +46,14 @@ from fencepost.properties.claims.property_classes import headline
 from fencepost.properties.claims.property_registry import (
     adapted,
     applies,
+    inherited_rules,
     known_of_releases,
     properties_of,
 )
 from fencepost.properties.claims.world_properties import DECIDED
 from fencepost.properties.explorer.exploration import Exploration, FailedCheck, Progress
 from fencepost.properties.explorer.explorer import explore
-from fencepost.properties.logic.logic import Engine, Property, PropertyClass
+from fencepost.properties.logic.logic import Engine, Property, PropertyClass, PropertyKind
 from fencepost.properties.workers.processes import Tell, run_forked
 from fencepost.properties.worlds.concretise import Run, unfold
 from fencepost.properties.worlds.scope import (
@@ -658,11 +659,15 @@ def check_promises(
         cut = cut or search.cut
         for promise in promises:
             if promise.id in search.broken and promise.id not in broken:
-                expected = excused(promise.expected, revision)
-                finding = PropertyStatus.EXPECTED if expected else PropertyStatus.BROKEN
                 worlds = Worlds(revision, replace(scope.scope, fold=False))
                 path, length = search.broken[promise.id]
                 run = unfold(worlds, path)
+                expected = (
+                    excused(promise.expected, revision)
+                    if is_shipped(revision)
+                    else is_inherited(promise.expected, revision, run)
+                )
+                finding = PropertyStatus.EXPECTED if expected else PropertyStatus.BROKEN
                 broken[promise.id] = CheckedPromise(promise, finding, run, worlds, length)
     kept = dict.fromkeys(tested, PropertyStatus.HOLDS)
     return tuple(
@@ -708,6 +713,17 @@ def excused(expected: Mapping[str, str], revision: Revision) -> bool:
     return any(name in expected for name in lineage(revision))
 
 
+def is_inherited(expected: Mapping[str, str], revision: Revision, run: Run) -> bool:
+    """Return True if the run of a user's revision is one of its base, which is expected to fail.
+
+    Each of its steps takes only rules that do the same there.
+    """
+    used = {rule for turn in run.turns for rule in turn.rules}
+    return any(
+        used <= inherited_rules(revision, name) for name in lineage(revision) if name in expected
+    )
+
+
 def _result(
     claim: Property,
     shortest: Mapping[str, tuple[NamedScope, Worlds, FailedCheck[World, Act]]],
@@ -725,6 +741,12 @@ def _result(
     run = unfold(worlds, violation.trace)
     if finding is PropertyStatus.EXPECTED:
         finding = expected_finding(claim, worlds.revision, run)
+    elif (
+        claim.kind is PropertyKind.STATE
+        and not is_shipped(worlds.revision)
+        and is_inherited(claim.expected, worlds.revision, run)
+    ):
+        finding = PropertyStatus.EXPECTED
     return CheckedProperty(claim, finding, question, violation, run, worlds)
 
 

@@ -20,7 +20,7 @@ from fencepost.model.history.words import first_names
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.revisions import lineage
 from fencepost.properties.claims.invariants import STORED
-from fencepost.properties.claims.property_registry import known_of_releases
+from fencepost.properties.claims.property_registry import inherited_rules, known_of_releases
 from fencepost.properties.claims.world_properties import DECIDED
 from fencepost.properties.explorer.exploration import Check
 from fencepost.properties.logic.formula_closure import Closure
@@ -193,7 +193,7 @@ def excused_rules(claim: Property, revision: Revision) -> frozenset[str] | None:
         if name in claim.expected:
             if name not in claim.expected_rules:
                 return None if name == names[0] else rules
-            rules |= claim.expected_rules[name]
+            rules |= claim.expected_rules[name] & inherited_rules(revision, name)
     return rules
 
 

@@ -118,6 +118,19 @@ def expected_in(claim: Property, revision: Revision) -> tuple[str, frozenset[str
     return None
 
 
+def inherited_rules(revision: Revision, name: str) -> frozenset[str]:
+    """Return the ids of a revision's rules that do the same in the one of this name.
+
+    What is known of a shipped revision goes with its rules, so a user's own rule, or a mutant's, is
+    no excuse although it has the id of one of theirs.  A shipped revision has all rules of its own.
+    """
+    rules = revision.rules()
+    if revisions.is_shipped(revision):
+        return frozenset(rule.id for _, rule in rules)
+    theirs = {(rule.id, _does(table, rule)) for table, rule in revisions.find(name).rules()}
+    return frozenset(rule.id for table, rule in rules if (rule.id, _does(table, rule)) in theirs)
+
+
 def known_of_releases(claim: Property, revision: Revision) -> dict[str, str]:
     """Return the rules of a revision by which a safety property may fail, each with the reason.
 

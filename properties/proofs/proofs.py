@@ -29,7 +29,12 @@ from fencepost.model.classic.vocabulary import STATE, TRIGGER, Trigger
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.revisions import is_shipped, shipped_base
 from fencepost.model.table.table import OwnStep, Table
-from fencepost.properties.claims.property_registry import FORMULAS, adapted, expected_in
+from fencepost.properties.claims.property_registry import (
+    FORMULAS,
+    adapted,
+    expected_in,
+    inherited_rules,
+)
 from fencepost.properties.logic import classic_signature as sig
 from fencepost.properties.logic.logic import Property, PropertyKind
 from fencepost.properties.proofs.abstract_effects import AbstractEffect
@@ -261,9 +266,11 @@ class _ProofSearch:
     _witnessed: set[str] = field(default_factory=set)
     _with_example: set[tuple[str, str]] = field(default_factory=set)
     _failing: dict[str, set[str]] = field(default_factory=dict)
+    _inherited: frozenset[str] = frozenset()
 
     def obligations(self) -> Iterator[Obligation]:
         claims = {claim.id: adapted(claim, self.revision) for claim in self.properties}
+        self._inherited = inherited_rules(self.revision, shipped_base(self.revision).name)
         self._known = invariants_of(claims.values() if self.assume is None else self.assume)
         self._goals = tuple(
             claim
@@ -373,7 +380,8 @@ class _ProofSearch:
                 example = smallest(path, self._known, claim, self.solver, self.ask)
         finally:
             solver.pop()
-        if expected is not None and (expected[1] is None or path.rule.id in expected[1]):
+        is_expected = expected is not None and (expected[1] is None or path.rule.id in expected[1])
+        if expected is not None and is_expected and path.rule.id in self._inherited:
             return Obligation(
                 kind, claim.id, path.name, Result.EXPECTED, expected[0], example, path.rule.id
             )

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from fencepost.model.bad_input import BadInputError
 from fencepost.model.history.words import first_names, plural
+from fencepost.model.suggestions import did_you_mean
 from fencepost.properties.judging.known_failures import (
     UNEXPLAINED,
     KnownFailure,
@@ -91,12 +92,21 @@ def of_no_use(
     target_name: str,
     version: str,
     aliases: frozenset[str] = frozenset(),
+    cases: Collection[str] = (),
 ) -> Iterator[str]:
-    """Say which lists have entries, but none for the target at this version."""
+    """Say which lists have no entry for the target at this version, and which name no case.
+
+    `cases`: all that there are; where none are given, no entry is compared with them.
+    """
     names = aliases | {target_name.partition(":")[0], target_name}
     for path in files:
         entries = read(path)
-        if entries and not any(_is_for(entry, names, version) for entry in entries):
+        own = [entry for entry in entries if _is_for(entry, names, version)]
+        for case in dict.fromkeys(entry.case for entry in own):
+            if cases and case not in cases:
+                near = did_you_mean(case, cases)
+                yield f"{path} lists the case {case!r}, and there is none of that name{near}"
+        if entries and not own:
             whom = list(dict.fromkeys(f"{e.target} {e.versions}" for e in entries))
             yield (
                 f"{path} lists {plural(len(entries), 'known failure')}, none for {target_name} "

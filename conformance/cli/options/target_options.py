@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -310,10 +310,14 @@ def known_failures_options(command: Command) -> Command:
 
 
 def tell_of_no_use(
-    lists: Iterable[Path], target: str, version: str, aliases: frozenset[str] = frozenset()
+    lists: Iterable[Path],
+    target: str,
+    version: str,
+    aliases: frozenset[str] = frozenset(),
+    cases: Collection[str] = (),
 ) -> None:
-    """Report on stderr the lists without an entry for the target at this version."""
-    for option in of_no_use(lists, target, version, aliases):
+    """Report on stderr the lists without an entry for the target, and entries without a case."""
+    for option in of_no_use(lists, target, version, aliases, cases):
         click.echo(option, err=True)
 
 

@@ -113,10 +113,29 @@ def _node() -> str:
     return _tool("node", "--version", r"v(\d+)", (20,), remedy)
 
 
-def _extra(name: str, module: str, package: str) -> Callable[[], str]:
+_EXTRAS = {
+    "confluent_kafka": ("mock", "confluent-kafka"),
+    "z3": ("prove", "z3-solver"),
+    "pyarrow": ("corpus", "pyarrow"),
+    "matplotlib": ("corpus", "matplotlib"),
+    "pyspark": ("spark", "pyspark"),
+    "pandas": ("spark", "pandas"),
+    "numpy": ("frontier", "numpy"),
+}
+"""Module → the extra that installs it, and its package."""
+
+
+def missing_extra(module: str) -> str | None:
+    """Return the sentence about a module that is missing; None if it is of no extra."""
+    name, package = _EXTRAS.get(module.partition(".")[0], ("", ""))
+    return f"{package} is missing: {pip_install(name)}" if name else None
+
+
+def _extra(module: str) -> Callable[[], str]:
     def look() -> str:
         if importlib.util.find_spec(module) is None:
-            raise TargetUnavailableError(f"{package} is missing: {pip_install(name)}")
+            raise TargetUnavailableError(missing_extra(module))
+        package = _EXTRAS[module][1]
         try:
             return f"{package} {version(package)}"
         except PackageNotFoundError:  # copied, not installed
@@ -159,11 +178,11 @@ CHECKS = (
     Check("python 3.12", "nafka", _newer_python),
     Check("javac", "the client java, its first start", _javac),
     Check("node", "the clients kafkajs and platformatic", _node),
-    Check("mock", "the target mock", _extra("mock", "confluent_kafka", "confluent-kafka")),
-    Check("prove", "fencepost prove", _extra("prove", "z3", "z3-solver")),
-    Check("corpus", "fencepost corpus", _extra("corpus", "pyarrow", "pyarrow")),
-    Check("spark", "fencepost corpus --engine spark", _extra("spark", "pyspark", "pyspark")),
-    Check("frontier", "python -m benchmarks explore", _extra("frontier", "numpy", "numpy")),
+    Check("mock", "the target mock", _extra("confluent_kafka")),
+    Check("prove", "fencepost prove", _extra("z3")),
+    Check("corpus", "fencepost corpus", _extra("pyarrow")),
+    Check("spark", "fencepost corpus --engine spark", _extra("pyspark")),
+    Check("frontier", "python -m benchmarks explore", _extra("numpy")),
     Check("cache", "brokers that are started here", _cache),
     Check("ports", "brokers that are started here, serve", _ports),
 )

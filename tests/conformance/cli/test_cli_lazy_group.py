@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 from fencepost.conformance.cli.cli import Stub, fencepost
 from fencepost.conformance.cli.corpus import corpus_group
+from fencepost.traces.files.bounded import pip_install
 
 STUBS = [
     (name, command)
@@ -137,6 +138,43 @@ def test_help_imports_no_command() -> None:
             "runtime.unavailable",
         )
     }
+
+
+_WITHOUT_EXTRAS = """
+import sys
+for name in sys.argv.pop(1).split(","):
+    sys.modules[name] = None
+from fencepost.conformance.cli.cli import fencepost, exit_code, main
+if sys.argv[1:]:
+    main()
+for name, stub in fencepost.commands.items():
+    print(name, exit_code(fencepost, [name, "--help"], "fencepost"), file=sys.stderr)
+"""
+EXTRAS = "confluent_kafka,matplotlib,numpy,pandas,pyarrow,pyspark,z3"
+
+
+def without_extras(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run `fencepost` where no extra is installed; without arguments, the help of each command."""
+    return subprocess.run(
+        [sys.executable, "-c", _WITHOUT_EXTRAS, EXTRAS, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_without_extras_every_command_has_help_or_names_its_extra() -> None:
+    lines = without_extras().stderr.splitlines()
+    assert len(lines) == len(fencepost.commands) + 1
+    assert [line for line in lines if not line.endswith(" 0")] == [
+        f"Error: pyarrow is missing: {pip_install('corpus')}",
+        "corpus 69",
+    ]
+
+
+def test_without_extras_a_simulation_runs() -> None:
+    ran = without_extras("simulate", "crash", "--members", "2", "--partitions", "2")
+    assert (ran.returncode, ran.stderr) == (0, "")
 
 
 def completions(*words: str) -> list[str]:

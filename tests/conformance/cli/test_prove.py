@@ -24,9 +24,8 @@ from fencepost.properties.proofs.abstract_effects import EFFECTS
 
 pytest.importorskip("z3")
 
-from fencepost.properties.proofs import proofs
+from fencepost.properties.proofs import counterexamples, proofs
 from fencepost.properties.proofs.abstract_steps import paths
-from fencepost.properties.proofs.counterexamples import reach
 from fencepost.properties.proofs.proof_results import Proof
 from fencepost.traces.files.bounded import pip_install
 
@@ -48,7 +47,7 @@ def one_rule(monkeypatch: pytest.MonkeyPatch) -> None:
         )
 
     monkeypatch.setattr(cli_prove, "_proof", prove)
-    monkeypatch.setattr(cli_prove, "reach", partial(reach, max_states=100))
+    monkeypatch.setattr(counterexamples, "reach", partial(counterexamples.reach, max_states=100))
 
 
 def run(*arguments: str) -> Result:

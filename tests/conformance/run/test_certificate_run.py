@@ -52,7 +52,7 @@ def test_options_are_as_those_of_the_command() -> None:
     certificate = run_certificate(
         "model", cases=["*/zombie-*"], skip=[ZOMBIE], level=Level.MUST, seed=5, jobs=1
     )
-    assert certificate.notes
+    assert certificate.not_selected
     assert (certificate.level, certificate.seed) == (Level.MUST, 5)
     outcomes = {result.case.id: result.outcome.value for result in certificate.results}
     assert outcomes.pop(ZOMBIE) == "skipped"

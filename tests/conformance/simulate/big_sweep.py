@@ -20,11 +20,11 @@ from fencepost.conformance.simulate.simulate import Cost, SimulationRun
 from fencepost.conformance.simulate.sweep import (
     Runner,
     in_processes,
-    run_on_engine,
     variants_of,
     varied,
     with_values,
 )
+from fencepost.conformance.simulate.sweep_job import run_on_engine
 from fencepost.traces.pipeline.spark.spark import SparkEngine, spark_session
 
 RUNS = int(os.environ.get("FENCEPOST_SPARK_RUNS", "2000"))

@@ -16,7 +16,8 @@ from support.places import ROOT
 
 from fencepost.conformance.simulate.deployment_scenario import ScenarioError, find_scenario
 from fencepost.conformance.simulate.simulate import SimulationRun, simulate
-from fencepost.conformance.simulate.sweep import SimulateJob, run_on_engine, varied, with_values
+from fencepost.conformance.simulate.sweep import varied, with_values
+from fencepost.conformance.simulate.sweep_job import SimulateJob, run_on_engine
 from fencepost.traces.pipeline.corpus.shard_jobs import Job, LocalEngine
 from fencepost.traces.pipeline.spark.spark import write_archive
 

@@ -134,6 +134,28 @@ def test_what_a_release_did_is_known_whoever_writes_the_rule(
         assert tells.finding is not PropertyStatus.EXPECTED  # it is another promise than kafka-4's
 
 
+NEVER_KEPT_ALIVE = "a-heartbeat-keeps-alive"
+NO_END = "wait-for-syncs-has-an-end"
+
+
+@pytest.mark.parametrize("base", ["kafka-2.5", "kafka-4"])
+def test_a_rule_of_ones_own_is_not_excused_by_the_id_that_a_release_uses(base: str) -> None:
+    # A release that is known for this property refuses the heartbeat; this rule answers NONE.
+    rule = find_revision("kafka-2.5").rule("HEARTBEAT-COMPLETING").but(answer=Error.NONE)
+    own = derive(find_revision(base), "own", "own", (SetRule("Heartbeat", rule, "a note"),))
+    result = check_revision(own, [find_property(NEVER_KEPT_ALIVE)], questions=ZOMBIE)
+    assert only(result).finding is PropertyStatus.BROKEN
+
+
+def test_a_run_of_the_base_is_expected_of_what_is_made_from_it() -> None:
+    old = find_revision("kafka-2.5")
+    assert only(checked("kafka-2.5", NO_END)).finding is PropertyStatus.EXPECTED
+    mended = SetRule("Heartbeat", KAFKA_4.rule("HEARTBEAT-COMPLETING"), "a note")
+    own = derive(old, "own", "own", (mended,))
+    result = check_revision(own, [find_property(NO_END)], questions=ZOMBIE)
+    assert only(result).finding is PropertyStatus.EXPECTED
+
+
 def test_the_shortest_run_of_all_scopes_is_shown() -> None:
     """The scope of zombies, which comes first, has a longer run to it."""
     name = "comment-table-1"

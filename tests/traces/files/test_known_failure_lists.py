@@ -132,6 +132,15 @@ def test_a_list_of_no_use_is_told(tmp_path: Path) -> None:
     assert not list(of_no_use([write(tmp_path / "empty.json")], "mock", "9.0"))
 
 
+def test_an_entry_whose_case_does_not_exist_is_named(tmp_path: Path) -> None:
+    typo = {**ENTRY, "case": f"{FOLLOWER}s"}
+    file = write(tmp_path / "mine.json", ENTRY, typo, {**typo, "target": "kfake"})
+    sentence = f"{file} lists the case '{FOLLOWER}s', and there is none of that name"
+    sentence += f" (did you mean {FOLLOWER}?)"
+    assert list(of_no_use([file], "mock", "2.16.1", cases={FOLLOWER, "A/b"})) == [sentence]
+    assert not list(of_no_use([file], "mock", "2.16.1"))
+
+
 OWN = listed(target="exec", versions=">=0.1", why="a reason")
 NOT_RUN, ELSEWHERE = (
     structs.replace(OWN, case="JOIN-A/not-run"),

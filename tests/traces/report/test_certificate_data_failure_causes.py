@@ -77,8 +77,10 @@ def test_where_the_target_failed_no_rule_is_named() -> None:
 
 def test_a_member_too_many_and_one_that_is_missing_are_not_one_cause() -> None:
     said = "it should have been answered X. Instead: NONE"
-    lists = ("[a, b] instead of [a]", "[b, c] instead of [c]", "[a] instead of [a, b]")
-    lists += ("[] instead of [a]", "[a] instead of []", "[a] instead of [b]")
+    lists = (
+        *("[a, b] instead of [a]", "[b, c] instead of [c]", "[a] instead of [a, b]"),
+        *("[] instead of [a]", "[a] instead of []", "[a] instead of [b]"),
+    )
     rows = [
         failed(
             f"JOIN-A/{n}", "JOIN-A", "a JoinGroup: NONE, generation 1", f"{said} (members {two})"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
-from fencepost.conformance.runtime.toolchain import doctor
-from fencepost.conformance.runtime.toolchain.doctor import CHECKS, Check, examine
+from fencepost.conformance.runtime.toolchain.doctor import CHECKS, examine
 
 NAMED = {check.name: check for check in CHECKS}
 
@@ -53,9 +53,11 @@ def test_a_tool(empty: Path, name: str, program: str, good: str, bad: str) -> No
         assert "install " in wrong.result
 
 
-def test_an_extra_that_is_missing_is_named_with_the_command() -> None:
-    look = doctor._extra("prove", "no_such_module", "z3-solver")
-    found = examine(Check("prove", "proofs", look))
+def test_an_extra_that_is_missing_is_named_with_the_command(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "z3", None)
+    found = examine(NAMED["prove"])
     assert not found.is_there
     assert found.result.startswith("z3-solver is missing: pip install '.[prove]'")
 
