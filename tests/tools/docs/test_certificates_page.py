@@ -100,12 +100,16 @@ def test_versions_stand_in_order_and_the_page_gives_reasons(tmp_path: Path) -> N
     assert "Rules that no passing case shows: A-RULE." in text
 
 
-def test_the_page_is_what_is_made_of_the_certificates() -> None:
-    written = (DOCS / "certificates.md").read_text("utf-8")
-    made = page(read_all(DOCS / "certificates"))
+@pytest.mark.parametrize(
+    ("folder", "name"),
+    [("certificates", "certificates.md"), ("certificates/consumer", "consumer-certificates.md")],
+)
+def test_the_page_is_what_is_made_of_the_certificates(folder: str, name: str) -> None:
+    written = (DOCS / name).read_text("utf-8")
+    made = page(read_all(DOCS / folder))
     assert made == written, "\n".join(
         [
-            f"make it anew: {MAKE}",
+            f"make it anew: {MAKE} (here: docs/{folder} docs/{name})",
             *difflib.unified_diff(written.splitlines(), made.splitlines(), "written", "made"),
         ]
     )
