@@ -37,6 +37,7 @@ class Do(Enum):
         "the target; any member leads"
     )
     REBALANCE = "the group prepares a rebalance"
+    ANSWER_AT_ZERO = "the join is answered with generation 0"
 
 
 JOIN_TABLE = "JoinGroup"
@@ -78,7 +79,7 @@ TABLES: dict[str, frozenset[Enum]] = {
     COMMIT_TABLE: frozenset({Do.STORE_OFFSETS}),
     FETCH_TABLE: frozenset({Do.ANSWER_OFFSETS}),
     UPGRADE_TABLE: frozenset({Do.UPGRADE, Do.START_ANEW}),
-    DOWNGRADE_TABLE: frozenset({Do.DOWNGRADE, Do.REBALANCE}),
+    DOWNGRADE_TABLE: frozenset({Do.DOWNGRADE, Do.REBALANCE, Do.ANSWER_AT_ZERO}),
     JOIN_TIMEOUT_TABLE: _ENDS,
     SYNC_TIMEOUT_TABLE: _ENDS,
 }

@@ -35,7 +35,7 @@ from fencepost.model.classic.group import Group
 from fencepost.model.consumer import answer_bodies
 from fencepost.model.consumer.consumer_protocol import CONSUMER
 from fencepost.model.consumer.consumer_work import ConsumerWork
-from fencepost.model.consumer.group import JOIN, SYNC, ConsumerGroup
+from fencepost.model.consumer.group import JOIN, SYNC, ConsumerGroup, Partitions
 from fencepost.model.consumer.handlers import partition_count
 from fencepost.model.consumer.open_targets import decided
 from fencepost.model.consumer.topics import TopicIds, rows_of
@@ -142,11 +142,10 @@ def _converted(outcome: Outcome, group: Group, rule: Rule) -> Outcome:
 
 def _downgraded(
     machine: Machine, before: ConsumerGroup, group: AnyGroup | None, span: Span, cause: Cause
-) -> Iterator[tuple[AnyGroup | None, tuple[str, ...]]]:
-    """Yield the group after a downgrade, if one is due, with the rule; one for each leader.
+) -> Iterator[tuple[AnyGroup | None, Rule | None]]:
+    """Yield the group after a downgrade with its rule, if one is due; one for each leader.
 
-    `before`: the group before the step.  Where the last member of the consumer protocol goes, the
-    generation is its epoch, not that of the removal.
+    `before`: the group before the step, whose epoch is the generation.
     """
     is_due = (
         isinstance(group, ConsumerGroup)
@@ -154,24 +153,32 @@ def _downgraded(
         and all(m.classic is not None for m in group.members)
     )
     if not is_due:
-        yield group, ()
+        yield group, None
         return
     assert isinstance(group, ConsumerGroup)
     point = features.downgrade_point(group, cause, machine.config)
     rule = machine.decide(DOWNGRADE_TABLE, point)
     if Do.DOWNGRADE not in rule.effect:
-        yield group, (rule.id,)
+        yield group, rule
         return
     effects = classic_part(machine).effects
     steps = [ClassicDo.PERSIST, *([ClassicDo.REBALANCE] if Do.REBALANCE in rule.effect else [])]
-    if cause is Cause.LEFT:
-        group = replace(group, epoch=before.epoch)
+    group = replace(group, epoch=before.epoch)
+    if cause is Cause.CHANGED:
+        group = replace(group, target=_kept_target(before, group), open=())
     for each in decided(group, None):
         for member in group.members:
             work = ClassicWork(conversion.downgraded(each, span, member.member_id), span)
             for step in steps:
                 effects[step](work)
-            yield work.group, (rule.id,)
+            yield work.group, rule
+
+
+def _kept_target(before: ConsumerGroup, group: ConsumerGroup) -> tuple[tuple[str, Partitions], ...]:
+    """Return the target before a join, with the id that it brought."""
+    new = {before.holder(instance): member_id for instance, member_id in group.static}
+    rows = ((new.get(member_id, member_id), part) for member_id, part in before.target)
+    return tuple(sorted(row for row in rows if group.has_id(row[0])))
 
 
 def _settled(
@@ -182,11 +189,26 @@ def _settled(
     cause: Cause = Cause.LEFT,
 ) -> tuple[Outcome, ...]:
     """Return the outcomes of a step on a group, each with its downgrades."""
-    return tuple(
-        replace(outcome, group=group, rules=(*outcome.rules, *rules)) if rules else outcome
-        for outcome in outcomes
-        for group, rules in _downgraded(machine, before, outcome.group, span, cause)
-    )
+    settled: dict[Outcome, None] = {}
+    for outcome in outcomes:
+        after = outcome.group
+        is_changed = isinstance(after, ConsumerGroup) and after.epoch != before.epoch
+        of_this = Cause.CHANGED if cause is Cause.REPLACED and is_changed else cause
+        for group, rule in _downgraded(machine, before, after, span, of_this):
+            settled.setdefault(outcome if rule is None else _after_downgrade(outcome, group, rule))
+    return tuple(settled)
+
+
+def _after_downgrade(outcome: Outcome, group: AnyGroup | None, rule: Rule) -> Outcome:
+    emissions = outcome.emissions
+    if Do.ANSWER_AT_ZERO in rule.effect:
+        emissions = tuple(
+            replace(e, message=replace(e.message, generation_id=0))
+            if isinstance(e.message, JoinGroupResponse)
+            else e
+            for e in emissions
+        )
+    return replace(outcome, group=group, emissions=emissions, rules=(*outcome.rules, rule.id))
 
 
 def _after_step(
@@ -447,11 +469,11 @@ def expire(machine: Machine, group: AnyGroup, work: Any, timer: Timer) -> list[A
 def _converted_works(machine: Machine, before: ConsumerGroup, work: Any) -> Iterator[Any]:
     """Yield the works of a timer, with the group of each downgrade."""
     after = work.outcome().group
-    for group, rules in _downgraded(machine, before, after, work.span, Cause.LEFT):
-        fork = work.fork() if rules else work
-        if rules:
+    for group, rule in _downgraded(machine, before, after, work.span, Cause.LEFT):
+        fork = work if rule is None else work.fork()
+        if rule is not None:
             fork.group = group
-            fork.rules += rules
+            fork.rules.append(rule.id)
         yield fork
 
 

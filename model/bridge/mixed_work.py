@@ -130,4 +130,5 @@ EFFECTS: Mapping[Enum, Effect] = {
     Do.START_ANEW: _convert,
     Do.DOWNGRADE: _convert,
     Do.REBALANCE: _convert,
+    Do.ANSWER_AT_ZERO: _convert,
 }

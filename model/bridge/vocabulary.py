@@ -49,6 +49,7 @@ class Cause(Word):
     """The event after which all members are of the classic protocol."""
 
     REPLACED = "a classic member replaced the last other one"
+    CHANGED = "a classic member with another subscription replaced the last other one"
     LEFT = "the last other one is gone"
 
 

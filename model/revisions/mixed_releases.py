@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from fencepost.model.bridge.effects import Do
 from fencepost.model.bridge.mixed_protocol import MIXED
 from fencepost.model.bridge.rules import classic_requests, conversions, rule_sources
 from fencepost.model.bridge.vocabulary import when
@@ -162,7 +163,26 @@ _4_2 = _older(
         _BEFORE_BATCHES,
     ),
 )
-_4_1 = _older(_4_2, "4.1", CONSUMER_4_1, [])
+_BEFORE_19546 = "KAFKA-19546, since 4.2; seen on 4.0.1"
+_4_1 = _older(
+    _4_2,
+    "4.1",
+    CONSUMER_4_1,
+    [
+        SetRule(
+            conversions.DOWNGRADE.name,
+            _RULES["MG-DOWNGRADE-CHANGED"].but(
+                effect=(Do.DOWNGRADE,),
+                source=_BEFORE_19546,
+                because=(
+                    "a classic member with another subscription replaced the last one of the "
+                    "consumer protocol, and hears of a generation that the group doesn't have"
+                ),
+            ),
+            _BEFORE_19546,
+        )
+    ],
+)
 _4_0 = _older(
     _4_1,
     "4.0",

@@ -98,6 +98,17 @@ DOWNGRADE = Table(
             because="a classic member replaced the last one of the consumer protocol",
         ),
         Rule(
+            "MG-DOWNGRADE-CHANGED",
+            when(cause=Cause.CHANGED, policy=True, fits=True),
+            (Do.DOWNGRADE, Do.REBALANCE, Do.ANSWER_AT_ZERO),
+            level=Level.SHOULD,
+            source="KAFKA-19546, since 4.2; seen on 4.3.0 and 4.4.0",
+            because=(
+                "a classic member with another subscription replaced the last one of the consumer "
+                "protocol, so it must join again"
+            ),
+        ),
+        Rule(
             "MG-DOWNGRADE-LEFT",
             when(cause=Cause.LEFT, policy=True, fits=True),
             (Do.DOWNGRADE, Do.REBALANCE),

@@ -23,7 +23,8 @@ ALL = revisions.MIXED_NAMES
 UP_TO_4_3_1 = ALL[1:]
 UP_TO_4_3 = ALL[2:]
 UP_TO_4_2 = ALL[3:]
-OLD, OLDER, FIRST = "up to 4.3.1", "up to 4.3", "up to 4.2"
+UP_TO_4_1 = ALL[4:]
+OLD, OLDER, FIRST, ANCIENT = "up to 4.3.1", "up to 4.3", "up to 4.2", "up to 4.1"
 FULL = {"group.consumer.max.size": 2}
 DISABLED, UPGRADE, DOWNGRADE = ({"group.consumer.migration.policy": number} for number in range(3))
 
@@ -53,6 +54,7 @@ class Row:
     config: Mapping[str, int] = field(default_factory=dict)
 
 
+K5_CHANGED = "join m1 A; release m1 A; cjoin c1 A topics=t,u; "
 _DANGLING = {OLD: UNKNOWN, "": NONE}
 ROWS = (
     Row("K1", CLASSIC + "join m1 A", NONE, 0),
@@ -65,6 +67,14 @@ ROWS = (
     Row("K3-holder", MIXED + "beat m1 A", FENCED),
     Row("K4", TWO + "release m1 A; cjoin c1 A", NONE, 0),
     Row("K5", "join m1 A; release m1 A; cjoin c1 A; beat m1 A epoch=2", NOT_FOUND),
+    Row("K5-subscription", "join m1 A; release m1 A; cjoin c1 A topics=t,u", NONE, 0),
+    Row("K5-subscription-again", K5_CHANGED + "cbeat c1 gen=2", {FIRST: GENERATION, "": REBALANCE}),
+    Row(
+        "K5-subscription-first",
+        K5_CHANGED + "cbeat c1 gen=1",
+        {ANCIENT: NONE, FIRST: REBALANCE, "": GENERATION},
+    ),
+    Row("K5-subscription-zero", K5_CHANGED + "cbeat c1 gen=0", GENERATION),
     Row("K6", MIXED + "cjoin c3 A", NONE, 0),
     Row("K6-subscription", MIXED + "cjoin c3 A topics=u", NONE, 1),
     Row("K7", MIXED + "cjoin x A mid=x", FENCED),
@@ -134,7 +144,8 @@ def here(answer: str | dict[str, str], revision: str) -> str:
     """The answer of a revision."""
     if isinstance(answer, str):
         return answer
-    for known, names in ((OLD, UP_TO_4_3_1), (OLDER, UP_TO_4_3), (FIRST, UP_TO_4_2)):
+    ranges = {ANCIENT: UP_TO_4_1, FIRST: UP_TO_4_2, OLDER: UP_TO_4_3, OLD: UP_TO_4_3_1}
+    for known, names in ranges.items():
         if known in answer and revision in names:
             return answer[known]
     return answer[""]
@@ -242,6 +253,19 @@ def test_k5_a_group_of_classic_members_alone_is_classic_and_stable(revision: str
     synced = world.csync("c1")
     assert len(synced.partitions or ()) == 4
     assert world.cbeat("c1").error == NONE
+
+
+@pytest.mark.parametrize("revision", ALL)
+def test_k5_with_another_subscription_the_join_gets_generation_0(revision: str) -> None:
+    world = MixedWorld(revision)
+    reply = world.play(K5_CHANGED)
+    assert reply is not None
+    if revision in UP_TO_4_1:
+        assert (reply.epoch, world.classic.generation_id) == (2, 1)
+        assert world.classic.state is GroupState.STABLE
+        return
+    assert (reply.epoch, reply.outcomes) == (0, 1)
+    assert world.classic.state is GroupState.PREPARING
 
 
 @pytest.mark.parametrize("revision", ALL)
