@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 from msgspec import structs
 from support.runs import KAFKA_4, certificate, result_of
 
-from fencepost.conformance.cases import ENTRIES
+from fencepost.conformance.cases import CONSUMER_ENTRIES, ENTRIES
 from fencepost.model.table.table import Level
 from fencepost.properties.judging.answer_diff import signature
 from fencepost.properties.judging.known_failures import KnownFailure
@@ -78,7 +78,8 @@ def test_the_shipped_lists_can_be_read_and_name_their_target(path: Path) -> None
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.json")), ids=lambda p: p.name)
 def test_the_shipped_lists_are_about_the_catalogue_s_cases(path: Path) -> None:
-    cases, rules = {entry.id for entry in ENTRIES}, {rule.id for _, rule in KAFKA_4.rules()}
+    cases = {entry.id for entry in (*ENTRIES, *CONSUMER_ENTRIES)}
+    rules = {rule.id for base in (KAFKA_4, CONSUMER_4_3) for _, rule in base.rules()}
     for entry in read(path):
         assert entry.case in cases
         assert entry.rule in rules, entry.case
