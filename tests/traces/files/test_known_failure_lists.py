@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 from msgspec import structs
+from support.consumer_cases import BASE as CONSUMER_4_3
 from support.runs import KAFKA_4, certificate, result_of
 
 from fencepost.conformance.cases import CONSUMER_ENTRIES, ENTRIES
