@@ -14,6 +14,7 @@ from fencepost.model.revision import Revision
 from fencepost.model.revisions.revisions import CONSUMER_NAMES, MIXED_NAMES
 from fencepost.properties.diff.revision_diff import Comparison, compare_revisions
 from fencepost.properties.worlds.scope import DIFF_SCOPES
+from fencepost.properties.worlds.worlds_by_protocol import worlds_of
 from fencepost.traces.files.difference_trace import bounds_words, describe_difference, lost_words
 
 ABOUT = {
@@ -93,6 +94,8 @@ These are the revisions of the consumer protocol (KIP-848): releases of Kafka, t
 and a proposal. Each has the rules of its neighbour but for the differences in its table.
 `consumer-4.3` is [the base](consumer-table.md), and
 [`mixed-4.4`](consumer-table.md#mixed-groups) that of groups with members of both protocols."""
+WITH_RUNS = ("kip-848",)
+"""Revisions of the consumer protocol whose differences have their shortest runs, too."""
 _CUT = """\
 Some answers of the two have different forms, and clients learn different facts from them. The
 comparison ends at such an answer."""
@@ -119,6 +122,10 @@ def _lines() -> Iterator[str]:
             "",
         )
         yield from _differences(revision)
+        if revision.name in WITH_RUNS:
+            first = find_revision(revision.base or "")
+            scopes = worlds_of(revision).diff_scopes
+            yield from _pair(compare_revisions(first, revision, scopes))
 
 
 def _sentence(about: str) -> str:
