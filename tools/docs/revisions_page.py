@@ -123,9 +123,9 @@ def _lines() -> Iterator[str]:
         )
         yield from _differences(revision)
         if revision.name in WITH_RUNS:
-            first = find_revision(revision.base or "")
+            base = find_revision(revision.base or "")
             scopes = worlds_of(revision).diff_scopes
-            yield from _pair(compare_revisions(first, revision, scopes))
+            yield from _pair(compare_revisions(base, revision, scopes))
 
 
 def _sentence(about: str) -> str:
