@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fencepost.model.revisions.base import KAFKA_4
+from fencepost.properties.checking.consumer_promises import CONSUMER_PROMISES
 from fencepost.properties.checking.liveness import PROMISES
 from fencepost.properties.checking.row_properties import known_rows
-from fencepost.properties.claims.property_registry import PROPERTIES
+from fencepost.properties.claims.property_registry import ALL_PROPERTIES
 from fencepost.properties.logic.logic import Engine, PropertyClass
 from tools.docs.marked_part import with_part
 
@@ -40,9 +41,12 @@ def _rows() -> Iterator[str]:
         covers.setdefault(name, []).append(f"`{row}`")
     claims = [
         (claim.id, claim.property_class, ", ".join(e.value for e in Engine if e in claim.engines))
-        for claim in PROPERTIES.values()
+        for claim in ALL_PROPERTIES.values()
     ]
-    claims += [(promise.id, promise.property_class, _ENDLESS) for promise in PROMISES]
+    claims += [
+        (promise.id, promise.property_class, _ENDLESS)
+        for promise in (*PROMISES, *CONSUMER_PROMISES)
+    ]
     for property_class in PropertyClass:
         for name, its_class, engines in claims:
             if its_class is property_class:

@@ -16,9 +16,10 @@ from fencepost.conformance.cli import check, explore
 from fencepost.conformance.cli.cli import main
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.properties.checking import world_cache
+from fencepost.properties.checking.consumer_promises import CONSUMER_PROMISES
 from fencepost.properties.checking.liveness import PROMISES
 from fencepost.properties.checking.row_properties import TriedRows
-from fencepost.properties.claims.property_registry import PROPERTIES
+from fencepost.properties.claims.property_registry import ALL_PROPERTIES, PROPERTIES
 from fencepost.properties.logic.logic import Engine
 from fencepost.properties.worlds.classic_worlds import CLASSIC_WORLDS
 from fencepost.properties.worlds.scope import CHECK_SCOPES, PROMISE_SCOPES, NamedScope, Scope
@@ -143,7 +144,8 @@ def test_a_check_that_holds_exits_0(run: Run) -> None:
 def test_the_matrix_names_every_property_and_who_checks_it(run: Run) -> None:
     rows = json.loads(run("properties", "--json").stdout)
 
-    assert [row["id"] for row in rows] == [*PROPERTIES, *(promise.id for promise in PROMISES)]
+    promises = [promise.id for promise in (*PROMISES, *CONSUMER_PROMISES)]
+    assert [row["id"] for row in rows] == [*ALL_PROPERTIES, *promises]
     assert "✓" in run("properties").stdout
 
 
