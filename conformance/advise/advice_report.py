@@ -478,7 +478,8 @@ def _wait_words(advice: Advice) -> Iterator[str]:
         "during another one adds to that."
     )
     below = [point for point in advice.curve if point.session_s < best.session_s]
-    if below and "silence" in below[-1].why_not and known.pause_s + known.heartbeat_s > 15:
+    silent_s = known.pause_s + known.heartbeat_s
+    if below and below[-1].session_s < silent_s and silent_s > 15:
         yield (
             f"No shorter session is advised, since a live process may be silent for "
             f"{known.pause_s:g} s (--longest-pause-s)."

@@ -308,8 +308,23 @@ def _beats(body: Body, names: Names) -> Iterator[str]:
         yield f"owns {partitions(owned, names)}"
 
 
+def _are_partitions(rows: Any) -> bool:
+    """Return True for a list of objects, each of which has a list of partitions, or none."""
+    return rows is None or (
+        isinstance(rows, list | tuple)
+        and all(
+            isinstance(row, Mapping)
+            and isinstance(row.get("partitions") or (), list | tuple)
+            and isinstance(row.get("topicId"), str | None)
+            for row in rows
+        )
+    )
+
+
 def partitions(rows: Any, names: Names) -> str:
     """Return partitions by the names of their topics, e.g. `t-0, t-1`; `nothing` for none."""
+    if not _are_partitions(rows):
+        return quoted(rows)
     places = [
         f"{row.get('topicName') or names.get(row.get('topicId'), row.get('topicId'))}-{number}"
         for row in rows or ()
@@ -345,7 +360,8 @@ def _beaten(body: Body, names: Names) -> Iterator[str]:
         yield called
     yield f"epoch {body.get('memberEpoch')}"
     if (assignment := body.get("assignment")) is not None:
-        yield f"assigned {partitions(assignment.get('topicPartitions'), names)}"
+        rows = assignment.get("topicPartitions") if isinstance(assignment, Mapping) else assignment
+        yield f"assigned {partitions(rows, names)}"
 
 
 def _described(row: Body, names: Names) -> str:

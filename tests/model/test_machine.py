@@ -21,7 +21,7 @@ from fencepost.model.table.columns import Columns
 from fencepost.model.table.expr import ALWAYS, Feature
 from fencepost.model.table.step_soundness import Need, Steps
 from fencepost.model.table.table import Rule, Table
-from fencepost.model.work import Incoming, Outcome, Span, Timer, Work
+from fencepost.model.work import Incoming, Outcome, Span, Timer, Work, hull, without_times
 from fencepost.properties.explorer.explorer import explore
 
 NOW = Span(0, 0)
@@ -44,6 +44,15 @@ class Lock(msgspec.Struct, frozen=True):
 
     def outline(self) -> tuple[object, ...]:
         return self.owner, self.timers
+
+    def timeless(self) -> Lock:
+        return Lock(self.owner, without_times(self.timers))
+
+    def widened(self, twin: Lock) -> Lock:
+        return Lock(self.owner, hull(self.timers, twin.timers))
+
+    def recounted(self, since: int, by: int) -> Lock:
+        return self
 
     def renamed(self, names: Mapping[str, str]) -> Lock:
         return Lock(names.get(self.owner, self.owner), self.timers)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from support.told import Told, holds, wrong
 from support.world import PARKED, D, Reply
 
-from fencepost.conformance.targets import in_process
+from fencepost.conformance.targets import model_coordinator
 from fencepost.model.classic.group import WRITE
 from fencepost.model.classic.vocabulary import GroupState
 from fencepost.model.history.events import Handled, Passed, Restarted
@@ -56,7 +56,7 @@ class Writing:
 
 @pytest.fixture
 def writing(monkeypatch: pytest.MonkeyPatch) -> Writing:
-    monkeypatch.setattr(in_process, "Machine", partial(Machine, in_two_steps=True))
+    monkeypatch.setattr(model_coordinator, "Machine", partial(Machine, in_two_steps=True))
     world = Told()
     first, second = world.join("A"), world.join("B")
     world.wait(D)

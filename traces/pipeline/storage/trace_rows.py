@@ -20,6 +20,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 import msgspec
 import pyarrow as pa
 
+from fencepost.model.classic.group import Group
 from fencepost.model.coordinator import Answer, Send
 from fencepost.model.history.events import (
     EVENTS,
@@ -31,6 +32,7 @@ from fencepost.model.history.events import (
     Sent,
 )
 from fencepost.properties.worlds.world import World
+from fencepost.properties.worlds.world_client import Client
 
 Row = dict[str, Any]
 _COLUMNS = {"connection", "dropped"}
@@ -104,6 +106,8 @@ def _event(row: Mapping[str, Any]) -> Event:
 
 
 _Read = Callable[[Any], Any]
+_OF_WORLDS = {"group": Group | None, "clients": tuple[Client, ...]}
+"""Types of a world of the classic protocol: a table holds no others."""
 
 
 @lru_cache(maxsize=100_000)
@@ -158,7 +162,7 @@ def _reader(kind: Any) -> _Read:
 
 
 def _of_fields(kind: Any) -> _Read:
-    hints = get_type_hints(kind)
+    hints = get_type_hints(kind) | (_OF_WORLDS if kind is World else {})
     is_struct = issubclass(kind, msgspec.Struct)
     names = kind.__struct_fields__ if is_struct else kind._fields
     readers: list[_Read] = []
