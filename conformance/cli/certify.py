@@ -14,7 +14,7 @@ import click
 from rich.console import Console
 
 from fencepost.conformance.cases import ENTRIES
-from fencepost.conformance.cases.suites import find_suite
+from fencepost.conformance.cases.suites import CATALOGUE, find_suite
 from fencepost.conformance.cli.cli import exit_codes
 from fencepost.conformance.cli.options.common_options import (
     REVISION,
@@ -44,6 +44,7 @@ from fencepost.conformance.run.certify import Options
 from fencepost.conformance.runtime.event_loop import run
 from fencepost.conformance.targets.target_registry import (
     TargetOptions,
+    check_classic,
     find_known_as,
     find_target,
     in_protocol_of,
@@ -165,6 +166,8 @@ def certify_command(
         in_protocol_of(target, judge),
         replace(target_settings, jobs=jobs or target_settings.jobs, logs=logs),
     )
+    if suite != CATALOGUE:
+        check_classic(judge, f"certify --suite {suite}")
     chosen = find_suite(suite, judge)
     entries = matching_entries(chosen, cases)
     if not as_json:

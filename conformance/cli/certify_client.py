@@ -34,7 +34,7 @@ from fencepost.conformance.clients.driver_programs import find_client
 from fencepost.conformance.clients.scenario_file import read_scenarios
 from fencepost.conformance.clients.stage import SERVE
 from fencepost.conformance.runtime.event_loop import run
-from fencepost.conformance.targets.target_registry import find_revision
+from fencepost.conformance.targets.target_registry import check_classic, find_revision
 from fencepost.model.table.table import Level
 from fencepost.traces.files.known_failure_lists import drafted_client_list
 from fencepost.traces.report.client_certificate import read_client_certificate
@@ -146,6 +146,7 @@ def certify_client_command(
     before = None if old is None else read_client_certificate(old)
     kept = kept_entries(lists, written)
     held, judge = find_client(client), find_revision(revision)
+    check_classic(judge, "certify-client")
     own = read_scenarios(files) if files else None
     scenarios = matching_scenarios(cases, SCENARIOS if own is None else own)
     total = count_cases(scenarios)

@@ -41,7 +41,7 @@ from fencepost.conformance.search.clients.client_search import (
     ClientSearch,
     SearchListener,
 )
-from fencepost.conformance.targets.target_registry import find_revision
+from fencepost.conformance.targets.target_registry import check_classic, find_revision
 from fencepost.properties.workers.processes import Stop
 from fencepost.traces.files.known_failure_lists import CLIENT_FOLDER, load
 
@@ -130,6 +130,7 @@ def fuzz_client_command(
     of the verdict.  A second one ends it at once, with exit code 130.
     """
     held, judge = find_client(client), find_revision(revision)
+    check_classic(judge, "fuzz-client")
     replayed = None if trace is None else read_trace(trace)
 
     if count is None and minutes is None:

@@ -26,7 +26,7 @@ from fencepost.conformance.cli.options.common_options import (
 )
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.targets.own_revision import own_parts, promises_for, properties_for
-from fencepost.conformance.targets.target_registry import find_revision
+from fencepost.conformance.targets.target_registry import check_classic, find_revision
 from fencepost.model.history.words import plural, verdict_line
 from fencepost.model.revision import Revision
 from fencepost.model.table.expr import Column
@@ -85,6 +85,7 @@ def prove_command(revision: str, names: tuple[str, ...], *, strict: bool, as_jso
     any value.
     """
     revision_ = find_revision(revision)
+    check_classic(revision_, "prove")
     for name in names:
         _check_provable(name, revision)
     if importlib.util.find_spec("z3") is None:

@@ -22,7 +22,7 @@ from typing import Annotated, Literal, get_args
 
 import msgspec
 
-from fencepost.conformance.targets.target_registry import find_revision
+from fencepost.conformance.targets.target_registry import check_classic, find_revision
 from fencepost.model.assignors.assignor_input import Racks, partitions_of
 from fencepost.model.assignors.assignors import ASSIGNORS
 from fencepost.model.bad_input import BadInputError
@@ -506,7 +506,7 @@ def checked_scenario(document: dict[str, object], place: str) -> DeploymentScena
         scenario = msgspec.convert(document, DeploymentScenario)
     except msgspec.ValidationError as error:
         raise ScenarioError(f"{place}: {_explained(str(error), document)}") from None
-    find_revision(scenario.revision)
+    check_classic(find_revision(scenario.revision), "simulate")
     return scenario
 
 

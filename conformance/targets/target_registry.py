@@ -19,6 +19,7 @@ from fencepost.conformance.targets.brokers.kafka_version import (
 from fencepost.conformance.targets.target import NO_LIMIT, Target
 from fencepost.conformance.targets.tcp.security import PLAINTEXT, Address, Security
 from fencepost.model.bad_input import BadInputError
+from fencepost.model.classic.classic_protocol import CLASSIC
 from fencepost.model.consumer.consumer_protocol import CONSUMER
 from fencepost.model.coordinator import CONFIG_DEFAULTS, Coordinator
 from fencepost.model.revision import Revision
@@ -257,7 +258,12 @@ def in_protocol_of(name: str, revision: Revision) -> str:
 
 
 def revision_for(target_name: str) -> str:
-    """Return the revision that judges a target by default: for a Kafka that of its release."""
+    """Return the revision that judges a target by default: for a Kafka that of its release.
+
+    A model of the consumer protocol has that protocol's base.
+    """
+    if target_name.startswith("model:") and find_model(target_name).protocol is CONSUMER:
+        return revisions.CONSUMER_NAMES[0]
     if not target_name.startswith("kafka:"):
         return DEFAULT_REVISION
     version = kafka_version(target_name)
@@ -288,12 +294,28 @@ def judge_for(revision: str | None, target_name: str) -> Revision:
     return find_revision(next(names, "consumer-4.0"))
 
 
+class OtherProtocolError(BadInputError):
+    """A command can't take a revision of this protocol.  `str()` names both, and the remedy."""
+
+
+def check_classic(revision: Revision, command: str) -> None:
+    """Raise OtherProtocolError for a revision of another protocol than the classic one."""
+    name = revision.protocol.name
+    if revision.protocol is not CLASSIC:
+        raise OtherProtocolError(
+            f"{revision.name} has groups of the {name} protocol, and `fencepost {command}` knows "
+            "the classic protocol only; use `certify` for targets, `check` for revisions"
+        )
+
+
 def revision_for_both(first: str, second: str) -> str:
     """Return the revision that judges two targets by default: for two old Kafkas the newer one's.
 
     What both do because neither has a later change is then no fault.  Else it is the base.
     """
     profiles = {revision_for(name) for name in (first, second)}
+    if others := profiles & {*revisions.CONSUMER_NAMES}:
+        return min(others)
     if DEFAULT_REVISION in profiles:
         return DEFAULT_REVISION
     newest = max(kafka_version(name).number for name in (first, second))

@@ -83,6 +83,7 @@ _HURRIED = (
     "the released member's record keeps that it had partitions to give up, so a coordinator that "
     "loads it begins its time to revoke (KAFKA-20641)"
 )
+_ANY_INSTANCE = "a member may bring any instance that no live member has"
 _OF_CONSUMERS: dict[str, dict[str, Why]] = {
     "an-entry-names-its-member": _in(
         _CG_4_3, "a member that changes its instance leaves the entry of the old one (KAFKA-20747)"
@@ -109,9 +110,15 @@ _OF_CONSUMERS: dict[str, dict[str, Why]] = {
         "the holder itself hears UNRELEASED_INSTANCE_ID, and Java's and librdkafka's consumers "
         "stop for good",
     ),
-    "an-id-keeps-its-instance": _in(
-        _CG_RELEASES, "a member may bring any instance that no live member has", *_MOVES
-    ),
+    "an-id-keeps-its-instance": {
+        **_in(_CG_RELEASES, _ANY_INSTANCE, *_MOVES),
+        **_in(
+            _CG_4_3,
+            f"{_ANY_INSTANCE}, or one that it had before (KAFKA-20747)",
+            *_MOVES,
+            "CG-JOIN-RETURN-SELF",
+        ),
+    },
     "a-released-instance-is-free": _in(
         _CG_4_3,
         "in a full group the size is checked before the instance (KAFKA-20601)",

@@ -26,7 +26,7 @@ def worlds_of(revision: Revision) -> ProtocolWorlds:
     worlds = WORLDS.get(revision.protocol.name)
     if worlds is None:
         raise NoWorldsError(
-            f"{revision.name} has groups of the {revision.protocol.name} protocol, which nobody "
-            f"explores yet; take a revision of the protocols {' or '.join(WORLDS)}"
+            f"{revision.name} has groups of the {revision.protocol.name} protocol, which no "
+            f"command explores yet; take a revision of the protocols {' or '.join(WORLDS)}"
         )
     return worlds

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from support.in_this_process import invoke
 
-from fencepost.conformance.targets.target_registry import UnknownTargetError, find_known_as
+from fencepost.conformance.targets.target_registry import (
+    UnknownTargetError,
+    find_known_as,
+    revision_for,
+)
 
 
 def test_a_target_whose_list_applies() -> None:
@@ -29,3 +34,29 @@ def test_a_target_without_a_list_is_named_with_the_remedy(name: str, words: str)
     with pytest.raises(UnknownTargetError) as raised:
         find_known_as(name)
     assert words in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("prove", "--revision", "consumer-4.3"),
+        ("fuzz", "model:consumer-4.3"),
+        ("fuzz", "model", "--revision", "consumer-4.3"),
+        ("compare", "model:consumer-4.3", "model:consumer-4.4"),
+        ("compare", "model", "model:consumer-4.4"),
+        ("certify", "model:consumer-4.3", "--suite", "cover"),
+        ("certify-client", "reference", "--revision", "consumer-4.3"),
+        ("fuzz-client", "reference", "--revision", "consumer-4.3"),
+        ("simulate", "crash", "--revision", "consumer-4.3"),
+    ],
+    ids=" ".join,
+)
+def test_a_command_that_knows_one_protocol_refuses_others(arguments: tuple[str, ...]) -> None:
+    ran = invoke(*arguments)
+    assert ran.code == 64
+    assert "knows the classic protocol only; use `certify`" in " ".join(ran.err.split())
+
+
+def test_a_model_is_judged_by_a_revision_of_its_protocol() -> None:
+    assert revision_for("model:consumer-4.4") == "consumer-4.3"
+    assert revision_for("model:kafka-2.3") == revision_for("model") == "kafka-4"
