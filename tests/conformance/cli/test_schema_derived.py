@@ -141,8 +141,9 @@ def add(place: Any, _key: Any, draw: random.Random) -> None:
 CHANGES: tuple[Callable[[Any, Any, random.Random], None], ...] = (remove, change, change, add)
 
 
+@pytest.mark.parametrize("mutations", [150, pytest.param(MUTATIONS, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", CORRECT)
-def test_what_was_accepted_and_refused_still_is(name: str) -> None:
+def test_what_was_accepted_and_refused_still_is(name: str, mutations: int) -> None:
     before = Draft202012Validator(json.loads((BEFORE / f"{name}.json").read_text("utf-8")))
     now = Draft202012Validator(json.loads(schemas()[name]()))
     draw = random.Random(7)
@@ -151,7 +152,7 @@ def test_what_was_accepted_and_refused_still_is(name: str) -> None:
         document = shortened(whole)
         assert before.is_valid(document)
         assert now.is_valid(document)
-        for _ in range(MUTATIONS):
+        for _ in range(mutations):
             changed = copy.deepcopy(document)
             place = draw.choice([each for each in places(changed) if each])
             key = draw.choice(list(place) if isinstance(place, dict) else range(len(place)))
