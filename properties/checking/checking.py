@@ -662,11 +662,7 @@ def check_promises(
                 worlds = Worlds(revision, replace(scope.scope, fold=False))
                 path, length = search.broken[promise.id]
                 run = unfold(worlds, path)
-                expected = (
-                    excused(promise.expected, revision)
-                    if is_shipped(revision)
-                    else is_inherited(promise.expected, revision, run)
-                )
+                expected = is_inherited(promise.expected, revision, run)
                 finding = PropertyStatus.EXPECTED if expected else PropertyStatus.BROKEN
                 broken[promise.id] = CheckedPromise(promise, finding, run, worlds, length)
     kept = dict.fromkeys(tested, PropertyStatus.HOLDS)
@@ -714,7 +710,7 @@ def excused(expected: Mapping[str, str], revision: Revision) -> bool:
 
 
 def is_inherited(expected: Mapping[str, str], revision: Revision, run: Run) -> bool:
-    """Return True if the run of a user's revision is one of its base, which is expected to fail.
+    """Return True if a run is one of a revision that is expected to fail: this one or its base.
 
     Each of its steps takes only rules that do the same there.
     """

@@ -6,7 +6,6 @@ Errors of joins, heartbeats and leaves; the contents of an answer NONE; commits 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 from fencepost.model.consumer.group import RELEASED_EPOCH, SESSION, Member
 from fencepost.model.consumer.rules import rule_sources as src
@@ -18,30 +17,25 @@ from fencepost.model.messages.consumer_messages import (
 from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import OffsetCommitRequest, OffsetCommitResponse
 from fencepost.model.work import Incoming
-from fencepost.properties.claims.consumer_invariants import INSIDE, NO_PROOF
+from fencepost.properties.claims.consumer_invariants import ALL_STEPS, inside, visible
 from fencepost.properties.claims.consumer_views import (
     caller_id,
     error,
     group_after,
     group_before,
     heartbeat,
+    holder_before,
     is_beat,
     is_join,
-    mapped_holder,
     meets_live_holder,
     owned_by_caller,
     partitions,
     welcomed,
 )
-from fencepost.properties.claims.function_property import run_property
-from fencepost.properties.logic.logic import Property, PropertyKind
+from fencepost.properties.logic.logic import Property
 from fencepost.properties.worlds.protocol_worlds import SESSION_MS
 from fencepost.properties.worlds.views import StepView
 
-_ANSWERS = "the oracle compares answers; no property of histories says this yet"
-_inside = partial(run_property, PropertyKind.STEP, proof=NO_PROOF, answers=INSIDE)
-_visible = partial(run_property, PropertyKind.STEP, proof=NO_PROOF, answers=_ANSWERS)
-_ALL = "all steps"
 _FULL = Error.GROUP_MAX_SIZE_REACHED
 
 # Joins, heartbeats and leaves.
@@ -110,27 +104,26 @@ def _is_complete(view: StepView) -> bool:
 
 
 def _joins_released_instance(view: StepView) -> bool:
-    request = heartbeat(view)
-    if request is None or not is_join(view) or not _is_complete(view):
+    if not is_join(view) or not _is_complete(view):
         return False
-    holder = mapped_holder(group_before(view), request.instance_id)
-    is_new = group_before(view).member(request.member_id) is None
-    return holder is not None and holder.is_released and is_new
+    request, holder = heartbeat(view), holder_before(view)
+    if request is None or holder is None or not holder.is_released:
+        return False
+    return group_before(view).member(request.member_id) is None
 
 
 def _joins_again(view: StepView) -> bool:
-    request = heartbeat(view)
-    if request is None or not is_join(view):
+    if not is_join(view):
         return False
-    holder = mapped_holder(group_before(view), request.instance_id)
-    return holder is not None and holder.member_id == request.member_id
+    request, holder = heartbeat(view), holder_before(view)
+    return request is not None and holder is not None and holder.member_id == request.member_id
 
 
 def _names_anothers_instance(view: StepView) -> bool:
     request = heartbeat(view)
     if request is None or request.member_epoch == 0 or not _is_complete(view):
         return False
-    holder = mapped_holder(group_before(view), request.instance_id)
+    holder = holder_before(view)
     return holder is not None and holder.member_id != request.member_id
 
 
@@ -325,15 +318,15 @@ def _describes_revocation(view: StepView) -> bool:
 
 
 CONSUMER_ANSWERS: tuple[Property, ...] = (
-    _inside(
+    inside(
         "a-refused-heartbeat-changes-nothing",
         "A heartbeat, join or leave that is refused leaves the group as it was.",
         src.KIP_HEARTBEAT,
-        _ALL,
+        ALL_STEPS,
         _changed_by_a_refusal,
         _is_refused,
     ),
-    _inside(
+    inside(
         "an-answer-says-what-is",
         "An answer NONE has the member's epoch, and its assignment where that changed or was "
         "asked for.",
@@ -342,15 +335,15 @@ CONSUMER_ANSWERS: tuple[Property, ...] = (
         _misinformed,
         _is_welcome,
     ),
-    _inside(
+    inside(
         "a-member-that-is-heard-stays",
         "A join or heartbeat that is answered NONE begins the session anew.",
         src.KIP_TIMERS,
-        _ALL,
+        ALL_STEPS,
         _shorter_session,
         lambda view: welcomed(view) is not None,
     ),
-    _visible(
+    visible(
         "a-newcomer-hears-unreleased",
         "A join with the instance of another live member is answered UNRELEASED_INSTANCE_ID.",
         src.KIP_STATIC,
@@ -358,7 +351,7 @@ CONSUMER_ANSWERS: tuple[Property, ...] = (
         _wrong_answer(lambda _: Error.UNRELEASED_INSTANCE_ID),
         lambda view: meets_live_holder(view) and _is_complete(view),
     ),
-    _visible(
+    visible(
         "a-released-instance-is-free",
         "A newcomer with a released instance is answered NONE, also where the group is full.",
         src.KIP_STATIC,
@@ -366,7 +359,7 @@ CONSUMER_ANSWERS: tuple[Property, ...] = (
         _wrong_answer(lambda _: Error.NONE),
         _joins_released_instance,
     ),
-    _visible(
+    visible(
         "a-join-can-be-sent-again",
         "A join of the holder of its instance is answered NONE: its first answer may be lost.",
         "KIP-848 (joining with epoch 0); apache/kafka#23542",
@@ -374,7 +367,7 @@ CONSUMER_ANSWERS: tuple[Property, ...] = (
         _wrong_answer(lambda _: Error.NONE),
         _joins_again,
     ),
-    _visible(
+    visible(
         "the-replaced-hears-fenced",
         "A heartbeat or leave with another member's instance is answered FENCED_INSTANCE_ID.",
         src.KIP_STATIC,
@@ -382,7 +375,7 @@ CONSUMER_ANSWERS: tuple[Property, ...] = (
         _wrong_answer(lambda _: Error.FENCED_INSTANCE_ID),
         _names_anothers_instance,
     ),
-    _visible(
+    visible(
         "a-stranger-is-never-heard",
         "A heartbeat or leave under an id that is no member's is never answered NONE.",
         src.KIP_HEARTBEAT,
@@ -390,15 +383,15 @@ CONSUMER_ANSWERS: tuple[Property, ...] = (
         _stranger_heard,
         _is_no_member,
     ),
-    _visible(
+    visible(
         "a-release-names-its-instance",
         "A release without an instance is answered INVALID_REQUEST.",
         f"KAFKA-16147; {src.KIP_LEAVE}",
-        _ALL,
+        ALL_STEPS,
         _wrong_answer(lambda _: Error.INVALID_REQUEST),
         _is_without_instance,
     ),
-    _visible(
+    visible(
         "another-epoch-is-fenced",
         "A heartbeat with another epoch than the member's is answered FENCED_MEMBER_EPOCH, unless "
         "it repeats the one before.",
@@ -407,7 +400,7 @@ CONSUMER_ANSWERS: tuple[Property, ...] = (
         _wrong_answer(lambda _: Error.FENCED_MEMBER_EPOCH),
         _has_another_epoch,
     ),
-    _visible(
+    visible(
         "a-lost-answer-does-no-harm",
         "A heartbeat with the previous epoch is answered NONE if it owns no more than is assigned.",
         src.KIP_HEARTBEAT,
@@ -415,7 +408,7 @@ CONSUMER_ANSWERS: tuple[Property, ...] = (
         _wrong_answer(lambda _: Error.NONE),
         _is_repeated,
     ),
-    _visible(
+    visible(
         "a-member-is-heard",
         "A heartbeat with the member's epoch is answered NONE.",
         src.KIP_HEARTBEAT,
@@ -423,7 +416,7 @@ CONSUMER_ANSWERS: tuple[Property, ...] = (
         _wrong_answer(lambda _: Error.NONE),
         _has_current_epoch,
     ),
-    _inside(
+    inside(
         "an-id-keeps-its-instance",
         "A member id never gets another instance than it has, or has none.",
         "apache/kafka#23542",
@@ -431,15 +424,15 @@ CONSUMER_ANSWERS: tuple[Property, ...] = (
         _changed_instance,
         _brings_another_instance,
     ),
-    _inside(
+    inside(
         "an-instance-is-its-bringers",
         "A join with an instance that is answered NONE gives that instance to its sender.",
         src.KIP_STATIC,
-        _ALL,
+        ALL_STEPS,
         _overlooked_instance,
         lambda view: is_join(view) and welcomed(view) is not None,
     ),
-    _visible(
+    visible(
         "only-owners-commit",
         "A commit is stored only for a member, with its epoch, or with an older one in which the "
         "partition was its own.",
@@ -448,7 +441,7 @@ CONSUMER_ANSWERS: tuple[Property, ...] = (
         _foreign_commit,
         _commits_to_members,
     ),
-    _visible(
+    visible(
         "a-members-commit-is-stored",
         "A live member's commit with its epoch is answered NONE.",
         src.KIP_OFFSETS,
@@ -456,7 +449,7 @@ CONSUMER_ANSWERS: tuple[Property, ...] = (
         _refused_commit,
         _commits_with_its_epoch,
     ),
-    _inside(
+    inside(
         "a-commit-does-what-it-says",
         "A commit that is answered NONE is stored, and a refused one is not.",
         src.KIP_OFFSETS,
@@ -464,7 +457,7 @@ CONSUMER_ANSWERS: tuple[Property, ...] = (
         _unkept_commit,
         lambda view: _commit(view) is not None,
     ),
-    _visible(
+    visible(
         "a-description-shows-the-group",
         "A description has the members, instances and epochs of the group.",
         src.KAFKA_ADMIN,
@@ -472,7 +465,7 @@ CONSUMER_ANSWERS: tuple[Property, ...] = (
         _wrong_description,
         _describes,
     ),
-    _visible(
+    visible(
         "what-is-to-be-given-up-is-shown",
         "A description counts partitions that a member must give up among its own.",
         "KAFKA-20431, since 4.3",

@@ -13,6 +13,7 @@ from functools import partial
 from fencepost.model.consumer.group import REBALANCE, SESSION, ConsumerGroup, Phase
 from fencepost.model.consumer.rules import rule_sources as src
 from fencepost.model.messages.subscription import TopicPartition
+from fencepost.properties.claims.consumer_views import words_of
 from fencepost.properties.claims.function_property import run_property
 from fencepost.properties.claims.world_properties import DECIDED
 from fencepost.properties.logic.logic import Property, PropertyKind
@@ -23,6 +24,16 @@ from fencepost.properties.worlds.views import StepView, WorldView
 NO_PROOF = "its relations are of partitions and epochs, for which proofs have no sorts yet"
 INSIDE = "the group's state can't be seen from outside"
 """The reasons why other engines don't check these."""
+inside = partial(run_property, PropertyKind.STEP, proof=NO_PROOF, answers=INSIDE)
+"""Make a property of steps that answers alone can't show."""
+visible = partial(
+    run_property,
+    PropertyKind.STEP,
+    proof=NO_PROOF,
+    answers="the oracle compares answers; no property of histories says this yet",
+)
+"""Make a property of steps that answers show."""
+ALL_STEPS = "all steps"
 _state = partial(run_property, PropertyKind.STATE, proof=NO_PROOF, answers=INSIDE)
 _TIMES = "groups that the scopes reach, where a session lasts two ticks"
 _ALL = "all groups"
@@ -47,17 +58,7 @@ def _property(
     def reached(view: StepView) -> bool:
         return view.after is not None and premise(view.after)
 
-    return run_property(
-        PropertyKind.STEP,
-        name,
-        meaning,
-        source,
-        scope,
-        judged,
-        reached,
-        proof=NO_PROOF,
-        answers=INSIDE,
-    )
+    return inside(name, meaning, source, scope, judged, reached)
 
 
 # Partitions.
@@ -69,12 +70,8 @@ def _shared_partition(group: ConsumerGroup) -> str | None:
         for partition, _ in (*member.assigned, *member.revoking):
             first = owners.setdefault(partition, member.member_id)
             if first != member.member_id:
-                return f"{_words(partition)} is assigned to {first} and to {member.member_id}"
+                return f"{words_of(partition)} is assigned to {first} and to {member.member_id}"
     return None
-
-
-def _words(partition: TopicPartition) -> str:
-    return f"{partition.topic}-{partition.partition}"
 
 
 def _later_than_its_owner(group: ConsumerGroup) -> str | None:
@@ -82,7 +79,7 @@ def _later_than_its_owner(group: ConsumerGroup) -> str | None:
         for partition, since in (*member.assigned, *member.revoking):
             if since > max(member.epoch, 0):
                 return (
-                    f"{_words(partition)} is {member.member_id}'s since epoch {since}, and its "
+                    f"{words_of(partition)} is {member.member_id}'s since epoch {since}, and its "
                     f"epoch is {member.epoch}"
                 )
     return None
@@ -117,7 +114,7 @@ def _illegal_target(group: ConsumerGroup) -> str | None:
         for partition in partitions:
             first = owners.setdefault(partition, member_id)
             if first != member_id:
-                return f"the target gives {_words(partition)} to {first} and to {member_id}"
+                return f"the target gives {words_of(partition)} to {first} and to {member_id}"
     return None
 
 
@@ -152,8 +149,8 @@ def _lost_target(group: ConsumerGroup) -> str | None:
             continue
         target = group.target_of(member.member_id)
         if member.partitions() != target:
-            listed = ", ".join(map(_words, member.partitions())) or "nothing"
-            expected = ", ".join(map(_words, target)) or "nothing"
+            listed = ", ".join(map(words_of, member.partitions())) or "nothing"
+            expected = ", ".join(map(words_of, target)) or "nothing"
             return (
                 f"{member.member_id} has taken over the target, and is assigned {listed} "
                 f"instead of {expected}"
@@ -236,7 +233,7 @@ def _owns_more(view: WorldView) -> str | None:
         for partition in client.assigned:
             if partition not in held:
                 return (
-                    f"c{index} was assigned {_words(partition)} in its last answer, and "
+                    f"c{index} was assigned {words_of(partition)} in its last answer, and "
                     f"{client.member_id} has it no more"
                 )
     return None

@@ -5,8 +5,6 @@ Who may go, what a release keeps, what raises an epoch, what a failover loses.
 
 from __future__ import annotations
 
-from functools import partial
-
 from msgspec.structs import replace
 
 from fencepost.model.consumer.group import REBALANCE, RELEASED_EPOCH, SESSION, Member, Phase
@@ -14,7 +12,7 @@ from fencepost.model.consumer.rules import rule_sources as src
 from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import LeaveGroupResponse
 from fencepost.model.work import Timer
-from fencepost.properties.claims.consumer_invariants import INSIDE, NO_PROOF
+from fencepost.properties.claims.consumer_invariants import ALL_STEPS, inside, visible
 from fencepost.properties.claims.consumer_views import (
     caller_id,
     came,
@@ -25,28 +23,22 @@ from fencepost.properties.claims.consumer_views import (
     group_before,
     has_same_wishes,
     heartbeat,
+    holder_before,
     is_beat,
     is_join,
     is_leave_of,
     is_named_by_administrator,
     is_release,
     is_timer_of,
-    mapped_holder,
     meets_live_holder,
     owned_by_caller,
     partitions,
     replaces,
     welcomed,
+    words_of,
 )
-from fencepost.properties.claims.function_property import run_property
-from fencepost.properties.logic.logic import Property, PropertyKind
+from fencepost.properties.logic.logic import Property
 from fencepost.properties.worlds.views import Failover, StepView
-
-_ANSWERS = "the oracle compares answers; no property of histories says this yet"
-_inside = partial(run_property, PropertyKind.STEP, proof=NO_PROOF, answers=INSIDE)
-_visible = partial(run_property, PropertyKind.STEP, proof=NO_PROOF, answers=_ANSWERS)
-_ALL = "all steps"
-_FULL = Error.GROUP_MAX_SIZE_REACHED
 
 # Who goes, and what becomes of partitions.
 
@@ -62,8 +54,8 @@ def _taken_away(view: StepView) -> str | None:
             is_its_own = request is not None and request.member_id == member.member_id
             if is_its_own and (now.is_released or (owned is not None and partition not in owned)):
                 continue
-            name = f"{partition.topic}-{partition.partition}"
-            return f"{name} was taken from {member.member_id}, which has not given it up"
+            taken = f"{words_of(partition)} was taken from {member.member_id}"
+            return f"{taken}, which has not given it up"
     return None
 
 
@@ -89,9 +81,8 @@ def _went_without_a_cause(view: StepView) -> str | None:
 
 
 def _displaced(view: StepView) -> str | None:
-    request, after = heartbeat(view), group_after(view)
+    request, after, holder = heartbeat(view), group_after(view), holder_before(view)
     assert request is not None
-    holder = mapped_holder(group_before(view), request.instance_id)
     if holder is None or holder.is_released or holder.member_id == request.member_id:
         return None
     now = after.member(holder.member_id)
@@ -166,10 +157,16 @@ def _goes_or_returns_unchanged(view: StepView) -> bool:
     """Return True for a release, and for a return with the subscription from before."""
     if is_release(view):
         return True
+    member = _released_before(view)
+    return member is not None and has_same_wishes(view, member)
+
+
+def _released_before(view: StepView) -> Member | None:
+    """Return the released member in whose place the caller is after a join with the answer NONE."""
     member = compared(view)
     if member is None or not is_join(view) or error(view) is not Error.NONE:
-        return False
-    return member.is_released and has_same_wishes(view, member)
+        return None
+    return member if member.is_released else None
 
 
 def _needless_epoch(view: StepView) -> str | None:
@@ -250,27 +247,17 @@ def _other_partitions(view: StepView) -> str | None:
     expected = tuple(p for p in before.partitions() if p in target)
     lost = [p for p in expected if p not in now.partitions()]
     if lost:
-        return f"{now.member_id} returned, and {lost[0].topic}-{lost[0].partition} is not its own"
+        return f"{now.member_id} returned, and {words_of(lost[0])} is not its own"
     if now.epoch != group_after(view).target_epoch:
         return f"{now.member_id} returned, and its epoch is {now.epoch}, not the target's"
     return None
 
 
 def _returns(view: StepView) -> bool:
-    member = compared(view)
-    if member is None or not is_join(view) or error(view) is not Error.NONE:
+    member, request = _released_before(view), heartbeat(view)
+    if member is None or request is None or request.instance_id != member.instance_id:
         return False
-    request = heartbeat(view)
-    named = request is not None and request.instance_id == member.instance_id
-    return (
-        member.is_released
-        and named
-        and group_before(view).member(caller_id(view))
-        in {
-            None,
-            member,
-        }
-    )
+    return group_before(view).member(caller_id(view)) in {None, member}
 
 
 def _hurried(view: StepView) -> str | None:
@@ -331,7 +318,7 @@ def _named(view: StepView) -> list[Member]:
 
 
 CONSUMER_STEPS: tuple[Property, ...] = (
-    _inside(
+    inside(
         "a-partition-is-handed-on-when-it-is-free",
         "A partition leaves its owner only when that says so, is released, is replaced or goes.",
         src.KIP_HEARTBEAT,
@@ -339,16 +326,16 @@ CONSUMER_STEPS: tuple[Property, ...] = (
         _taken_away,
         _owners_change,
     ),
-    _inside(
+    inside(
         "a-member-goes-for-a-cause",
         "A member goes only by its own leave, by its timers, by an administrator, or replaced "
         "after its release.",
         src.KIP_TIMERS,
-        _ALL,
+        ALL_STEPS,
         _went_without_a_cause,
         lambda view: any(True for _ in gone(view)),
     ),
-    _inside(
+    inside(
         "a-join-displaces-no-live-holder",
         "A join with the instance of a live member takes nothing from that member.",
         src.KIP_STATIC,
@@ -356,39 +343,39 @@ CONSUMER_STEPS: tuple[Property, ...] = (
         _displaced,
         meets_live_holder,
     ),
-    _inside(
+    inside(
         "who-is-out-of-time-goes",
         "A member whose session or time to revoke is over is removed.",
         src.KIP_TIMERS,
-        _ALL,
+        ALL_STEPS,
         _stayed_after_its_time,
         _is_end_of_time,
     ),
-    _inside(
+    inside(
         "a-heartbeat-leave-takes-effect",
         "After -1 that is answered NONE the sender is no member; after -2 it is released.",
         src.KIP_LEAVE,
-        _ALL,
+        ALL_STEPS,
         _without_effect,
         _is_accepted_leave,
     ),
-    _inside(
+    inside(
         "who-comes-or-goes-raises-the-epoch",
         "The group's epoch grows when a member comes or goes, but for a replacement.",
         src.KIP_HEARTBEAT,
-        _ALL,
+        ALL_STEPS,
         _no_new_epoch,
         _members_change,
     ),
-    _inside(
+    inside(
         "group-epochs-never-fall",
         "The epochs of the group and of its target never fall.",
         src.KIP_HEARTBEAT,
-        _ALL,
+        ALL_STEPS,
         _fallen_epoch,
         lambda view: view.before is not None,
     ),
-    _visible(
+    visible(
         "a-restart-costs-no-epoch",
         "A release, and a return with the subscription from before, leave the group's epoch.",
         src.KIP_LEAVE,
@@ -396,7 +383,7 @@ CONSUMER_STEPS: tuple[Property, ...] = (
         _cost_of_a_return,
         _goes_or_returns_unchanged,
     ),
-    _visible(
+    visible(
         "an-epoch-has-a-cause",
         "A member that asks for nothing new leaves the group's epoch.",
         src.KIP_HEARTBEAT,
@@ -404,7 +391,7 @@ CONSUMER_STEPS: tuple[Property, ...] = (
         _needless_epoch,
         _asks_for_nothing_new,
     ),
-    _inside(
+    inside(
         "a-new-subscription-is-assigned",
         "A member's new subscription is known, and the group's epoch grows.",
         src.KIP_HEARTBEAT,
@@ -412,7 +399,7 @@ CONSUMER_STEPS: tuple[Property, ...] = (
         _ignored_wish,
         _changes_its_wish,
     ),
-    _inside(
+    inside(
         "a-release-keeps-the-assignment",
         "A released member keeps what it is assigned, and gives up what it had to give up.",
         src.KIP_LEAVE,
@@ -420,15 +407,15 @@ CONSUMER_STEPS: tuple[Property, ...] = (
         _lost_while_released,
         _somebody_is_released,
     ),
-    _inside(
+    inside(
         "a-release-prolongs-nothing",
         "A release leaves the end of the session as it was.",
         src.KIP_TIMERS,
-        _ALL,
+        ALL_STEPS,
         _prolonged,
         is_release,
     ),
-    _inside(
+    inside(
         "a-return-finds-its-place",
         "A member that returns has at once the target's epoch and, of its assignment, all that the "
         "target still gives to it.",
@@ -437,7 +424,7 @@ CONSUMER_STEPS: tuple[Property, ...] = (
         _other_partitions,
         _returns,
     ),
-    _inside(
+    inside(
         "nobody-is-hurried-for-nothing",
         "A rebalance timer runs only for a member with partitions to give up.",
         src.KIP_TIMERS,
@@ -445,7 +432,7 @@ CONSUMER_STEPS: tuple[Property, ...] = (
         _hurried,
         _is_hurried,
     ),
-    _inside(
+    inside(
         "a-failover-keeps-the-group",
         "A failover leaves the group as it was, but for its timers.",
         src.KAFKA_FAILOVER,
@@ -453,18 +440,18 @@ CONSUMER_STEPS: tuple[Property, ...] = (
         _lost_by_failover,
         _is_failover,
     ),
-    _inside(
+    inside(
         "a-failover-hurries-nobody",
         "A failover begins no time to revoke for a member that had none.",
         src.KAFKA_20641,
-        _ALL,
+        ALL_STEPS,
         _time_begun_by_failover,
         lambda view: (
             _is_failover(view)
             and any(m.phase is Phase.UNREVOKED for m in group_before(view).members)
         ),
     ),
-    _inside(
+    inside(
         "who-is-named-for-removal-goes",
         "A member that an administrator removes, with the answer NONE, is removed.",
         src.KAFKA_REMOVAL,

@@ -76,11 +76,12 @@ def welcomed(view: StepView) -> Member | None:
     return group_after(view).member(caller_id(view))
 
 
-def mapped_holder(group: ConsumerGroup, instance_id: str | None) -> Member | None:
-    """Return the member that an instance is mapped to, if it is a member."""
-    if instance_id is None:
+def holder_before(view: StepView) -> Member | None:
+    """Return the member to which the instance of a heartbeat was mapped before the step."""
+    request, before = heartbeat(view), group_before(view)
+    if request is None or request.instance_id is None:
         return None
-    return group.member(group.holder(instance_id) or "")
+    return before.member(before.holder(request.instance_id) or "")
 
 
 def compared(view: StepView) -> Member | None:
@@ -88,16 +89,20 @@ def compared(view: StepView) -> Member | None:
 
     That is the holder of its instance if the caller takes its place, else the caller itself.
     """
-    request, before = heartbeat(view), group_before(view)
-    if request is None:
-        return None
-    holder = mapped_holder(before, request.instance_id)
-    return holder if holder is not None else before.member(request.member_id)
+    request, holder = heartbeat(view), holder_before(view)
+    if request is None or holder is not None:
+        return holder
+    return group_before(view).member(request.member_id)
 
 
 def partitions(member: Member) -> frozenset[TopicPartition]:
     """Return all partitions that are a member's, those to revoke, too."""
     return frozenset(partition for partition, _ in (*member.assigned, *member.revoking))
+
+
+def words_of(partition: TopicPartition) -> str:
+    """Return a partition as Kafka writes it: `topic-0`."""
+    return f"{partition.topic}-{partition.partition}"
 
 
 def owned_by_caller(view: StepView) -> frozenset[TopicPartition] | None:
@@ -148,10 +153,9 @@ def is_timer_of(view: StepView, member: Member) -> bool:
 
 def replaces(view: StepView, member: Member) -> bool:
     """Return True if a step is a join with the instance of a released member."""
-    request = heartbeat(view)
-    if request is None or request.member_epoch != 0 or not member.is_released:
+    if not member.is_released or not is_join(view):
         return False
-    holder = mapped_holder(group_before(view), request.instance_id)
+    holder = holder_before(view)
     return holder is not None and holder.member_id == member.member_id
 
 
@@ -175,8 +179,9 @@ def has_same_wishes(view: StepView, member: Member) -> bool:
 
 def meets_live_holder(view: StepView) -> bool:
     """Return True if a step is a join with the instance of another live member."""
-    request = heartbeat(view)
-    if request is None or request.member_epoch != 0:
+    if not is_join(view):
         return False
-    holder = mapped_holder(group_before(view), request.instance_id)
-    return holder is not None and not holder.is_released and holder.member_id != request.member_id
+    request, holder = heartbeat(view), holder_before(view)
+    if request is None or holder is None or holder.is_released:
+        return False
+    return holder.member_id != request.member_id

@@ -135,9 +135,7 @@ def unreachable(revision: Revision, hello: Hello, configs: Sequence[Config]) -> 
             reasons[rule.id] = "no topic of the target can be deleted"
         elif table.name in _CLEANER and not any(config.get(_CLEANUP) for config in configs):
             reasons[rule.id] = f"the target removes nothing that is unused ({_CLEANUP})"
-        elif (
-            rule.id.removeprefix(_CONSUMER) in _NO_TOPICS and "missing-topics" not in hello.features
-        ):
+        elif _is_of_missing_topics(rule) and "missing-topics" not in hello.features:
             reasons[rule.id] = "the target has no topics that don't exist"
         elif api in revision.apis and api not in hello.apis:
             reasons[rule.id] = f"the target has no {api}"

@@ -80,21 +80,15 @@ class ConsumerScope(Scope):
         """Return the clients; each speaks the highest versions that the revision knows."""
         highest = {api: high for api, (_, high) in revision.apis.items()}
         old = {**highest, "ConsumerGroupHeartbeat": _OLD_VERSION}
-        static = self.clients - self.dynamic
         return tuple(
-            Seat(
-                INSTANCES[i % self.instances] if i < static else None,
-                old if i < self.old else highest,
-            )
-            for i in range(self.clients)
+            Seat(instance, old if i < self.old else highest)
+            for i, instance in enumerate(self.instance_of_each())
         )
 
     def newcomers(self) -> tuple[Any, ...]:
         """Return the clients at the beginning."""
-        static = self.clients - self.dynamic
         return tuple(
-            ConsumerClient(instance=INSTANCES[i % self.instances] if i < static else "")
-            for i in range(self.clients)
+            ConsumerClient(instance=instance or "") for instance in self.instance_of_each()
         )
 
     @property

@@ -168,8 +168,7 @@ class ConsumerWorlds(ProtocolWorlds):
         self, group: ConsumerGroup, ids: Mapping[str, str], numbers: Mapping[int, int], now_ms: int
     ) -> ConsumerGroup:
         """Return a group of a world in real ids, epochs and times."""
-        real = _renamed(group, {}, lambda epoch: _real_epoch(epoch, numbers))
-        return real.renamed(ids).shifted(now_ms)
+        return _renamed(group, ids, lambda epoch: _real_epoch(epoch, numbers)).shifted(now_ms)
 
     def real_answer(
         self, message: Message, ids: Mapping[str, str], numbers: Mapping[int, int]

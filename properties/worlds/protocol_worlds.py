@@ -63,9 +63,9 @@ class Ask(NamedTuple):
 class Naming:
     """A group in canonical form, and the renaming that led to it.
 
-    `ids`: canonical names of the ids that the group knows.  `shift`: what happened to numbers: in
-    the classic protocol the number to add to a generation, in the consumer protocol each epoch of
-    the group with its rank.  `waits`: the name that the request being handled would have had
+    `ids`: canonical names of the ids that the group knows.  `shift`: the change of numbers: in the
+    classic protocol the number to add to a generation, in the consumer protocol each epoch of the
+    group with its rank.  `waits`: the name that the request being handled would have had
     before, if it is parked now.
     """
 

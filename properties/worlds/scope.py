@@ -164,13 +164,15 @@ class Scope:
 
     def seats(self, revision: Revision) -> tuple[Seat, ...]:
         """Return the clients; each speaks the highest versions that the revision knows."""
-        static = self.clients - self.dynamic
-        instances = [INSTANCES[i % self.instances] for i in range(static)]
-        kinds: list[str | None] = [*instances, *([None] * self.dynamic)]
         return tuple(
-            _seat(revision, kind, old=i < self.old, patience=2 if self.uneven and i % 2 else 1)
-            for i, kind in enumerate(kinds)
+            _seat(revision, instance, old=i < self.old, patience=2 if self.uneven and i % 2 else 1)
+            for i, instance in enumerate(self.instance_of_each())
         )
+
+    def instance_of_each(self) -> tuple[str | None, ...]:
+        """Return the instance id of each client; None: it is dynamic."""
+        static = self.clients - self.dynamic
+        return (*(INSTANCES[i % self.instances] for i in range(static)), *[None] * self.dynamic)
 
     def config(self) -> dict[str, int | None]:
         """Return the coordinator's settings that it stands for."""

@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from fencepost.model.consumer.settings import PARTITIONS
 from fencepost.model.machine import Machine
 from fencepost.model.messages.shapes import Message
 from fencepost.model.revision import Revision
@@ -42,6 +43,8 @@ from fencepost.properties.worlds.views import Event, Failover, StepView, WorldVi
 from fencepost.properties.worlds.worlds_by_protocol import worlds_of
 
 _INSTANT = Span(0, 0)
+_OF_NOBODY = frozenset({"tick", "failover"})
+"""Acts that no client does."""
 
 
 class Transition(NamedTuple):
@@ -68,6 +71,7 @@ class Outcomes:
         self._judge = judge
         self._same: Naming | None = None
         self._scope = scope
+        self._keeps_stored = scope.ends_groups
         self._allows = scope.allows
 
     def request(self, group: Any, incoming: Incoming) -> tuple[Transition, ...]:
@@ -129,8 +133,7 @@ class Outcomes:
     def view(self, group: Any, event: Event, outcome: Outcome) -> StepView:
         """Return a step as properties see it."""
         rules = tuple(self._rules[r] for r in outcome.rules)
-        stored = self._scope.ends_groups
-        return StepView(group, event, outcome.group, outcome.emissions, rules, stored)
+        return StepView(group, event, outcome.group, outcome.emissions, rules, self._keeps_stored)
 
     def _made(self, before: Any, outcomes: Iterable[_Raw]) -> tuple[Transition, ...]:
         """Judge outcomes and give them canonical form, each once.  `before` has it already."""
@@ -214,6 +217,8 @@ class Worlds:
         self.machine = self._outcomes.machine
         self._known: dict[tuple[object, ...], tuple[Transition, ...]] = {}
         self._kinds = _alike(self.seats, scope.newcomers())
+        self._acts_of_clients = tuple(act for act in scope.acts if act not in _OF_NOBODY)
+        self._partitions = self.machine.config.get(PARTITIONS) or 1
 
     # The system, as the explorer wants it.
 
@@ -262,15 +267,14 @@ class Worlds:
             self.seats,
             scope.fails_over,
             scope.places,
-            self.machine.config.get("num.partitions") or 1,
+            self._partitions,
         )
 
     def enabled(self, world: World) -> Iterator[tuple[ActKind, int]]:
         """Yield the kinds of acts that can happen now, and their clients."""
         for index, client in enumerate(world.clients):
-            for kind in self.scope.acts:
-                if self._can(world.group, client, kind, self.seats[index]):
-                    yield kind, index
+            for kind in self.acts_of(world.group, client, index):
+                yield kind, index
         for kind in self._nobodys(world.group):
             yield kind, -1
 
@@ -280,11 +284,6 @@ class Worlds:
                 yield "tick"
             if self.scope.fails_over:
                 yield "failover"
-
-    def _can(self, group: Any, client: Any, kind: str, seat: Seat) -> bool:
-        if kind in {"tick", "failover"}:
-            return False  # no client does it
-        return self.protocol.can(self.scope, group, client, kind, seat)
 
     # The same for the explorer, which keeps worlds as numbers.
 
@@ -302,8 +301,9 @@ class Worlds:
 
     def acts_of(self, group: Any, client: Any, index: int) -> Iterator[ActKind]:
         """Yield the acts of a client with this knowledge and seat; no other client matters."""
-        for kind in self.scope.acts:
-            if self._can(group, client, kind, self.seats[index]):
+        seat, can = self.seats[index], self.protocol.can
+        for kind in self._acts_of_clients:
+            if can(self.scope, group, client, kind, seat):
                 yield kind
 
     def answers(self, group: Any, kind: str, ask: Ask) -> Iterator[tuple[Note, Transition]]:
