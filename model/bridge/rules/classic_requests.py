@@ -43,11 +43,11 @@ from fencepost.model.consumer.cells import (
 from fencepost.model.consumer.effects import Do as Common
 from fencepost.model.consumer.vocabulary import INST, MID
 from fencepost.model.messages.errors import Error
+from fencepost.model.table.entry_checks import coordinator_checks
 from fencepost.model.table.expr import ALWAYS
 from fencepost.model.table.shared_features import (
     COORDINATOR,
     ROOM,
-    Availability,
     Room,
     version_feature,
 )
@@ -68,30 +68,10 @@ def _rule(
     return Rule(rule_id, guard, effect, answer, level, source, because)  # type: ignore[arg-type]
 
 
-def _coordinator(prefix: str) -> tuple[Rule, ...]:
-    """Make the checks of the coordinator."""
-    return (
-        _rule(
-            f"{prefix}-COORDINATOR-LOADING",
-            when(coordinator=Availability.LOADING),
-            Error.COORDINATOR_LOAD_IN_PROGRESS,
-            "the coordinator has not loaded the group yet",
-            source=src.KAFKA_CHECKS,
-        ),
-        _rule(
-            f"{prefix}-COORDINATOR-ELSEWHERE",
-            when(coordinator=Availability.ELSEWHERE),
-            Error.NOT_COORDINATOR,
-            "another broker is the group's coordinator, and the client must look it up",
-            source=src.KAFKA_CHECKS,
-        ),
-    )
-
-
 def _stranger(prefix: str) -> tuple[Rule, ...]:
     """Make the checks of who sends a SyncGroup or Heartbeat: instance first, then the id alone."""
     return (
-        *_coordinator(prefix),
+        *coordinator_checks(prefix),
         _rule(
             f"{prefix}-INSTANCE-UNMAPPED",
             when(inst=(UNMAPPED, DANGLING)),
@@ -141,7 +121,7 @@ JOIN = Table(
     JOIN_TABLE,
     (VERSION, COORDINATOR, POLICY, ROOM, OFFER, MID, INST),
     (
-        *_coordinator("MG-JOIN"),
+        *coordinator_checks("MG-JOIN"),
         _rule(
             "MG-JOIN-POLICY",
             when(policy=False),

@@ -1,4 +1,4 @@
-"""Rules that several APIs share: the first checks of a request, and the check of its sender.
+"""Rules that several APIs share: the checks of the state of the group, and of the sender.
 
 Each function makes the rules of one API, with its prefix in their ids, so that guards and reasons
 agree everywhere.
@@ -19,45 +19,7 @@ from fencepost.model.classic.cells import (
 from fencepost.model.classic.rules import rule_sources as src
 from fencepost.model.classic.vocabulary import Generation
 from fencepost.model.messages.errors import Error
-from fencepost.model.table.shared_features import Availability, GroupId
 from fencepost.model.table.table import Level, Rule
-
-
-def entry_checks(
-    prefix: str,
-    *,
-    while_loading: Error = Error.COORDINATOR_LOAD_IN_PROGRESS,
-    empty_group_id: bool = False,
-) -> tuple[Rule, ...]:
-    """Make the checks of group id and coordinator.  `empty_group_id`: True if "" is legal."""
-    bad = (GroupId.NULL,) if empty_group_id else (GroupId.NULL, GroupId.EMPTY)
-    return (
-        Rule(
-            f"{prefix}-GROUP-ID-INVALID",
-            when(group_id=bad),
-            answer=Error.INVALID_GROUP_ID,
-            level=Level.SHOULD,
-            source=src.KAFKA_CHECKS,
-            because="a request must name a group",
-            defensive="no version can carry a null group id" if empty_group_id else None,
-        ),
-        Rule(
-            f"{prefix}-COORDINATOR-LOADING",
-            when(coordinator=Availability.LOADING),
-            answer=while_loading,
-            level=Level.SHOULD,
-            source=src.KAFKA_CHECKS,
-            because="the coordinator has not loaded the group yet",
-        ),
-        Rule(
-            f"{prefix}-COORDINATOR-ELSEWHERE",
-            when(coordinator=Availability.ELSEWHERE),
-            answer=Error.NOT_COORDINATOR,
-            level=Level.SHOULD,
-            source=src.KAFKA_CHECKS,
-            because="another broker is the group's coordinator, and the client must look it up",
-        ),
-    )
 
 
 def absent(prefix: str) -> Rule:

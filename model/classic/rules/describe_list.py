@@ -12,12 +12,17 @@ from fencepost.model.classic.cells import (
     when,
 )
 from fencepost.model.classic.effects import Do
-from fencepost.model.classic.rules import common_checks
 from fencepost.model.classic.rules import rule_sources as src
 from fencepost.model.classic.vocabulary import STATE, GroupState
 from fencepost.model.messages.errors import Error
+from fencepost.model.table.entry_checks import coordinator_checks, entry_checks
 from fencepost.model.table.expr import negate
-from fencepost.model.table.shared_features import COORDINATOR, GROUP_ID, version_feature
+from fencepost.model.table.shared_features import (
+    COORDINATOR,
+    GROUP_ID,
+    Availability,
+    version_feature,
+)
 from fencepost.model.table.table import Level, Rule, Table
 
 DESCRIBE_VERSION = version_feature(6)
@@ -25,7 +30,7 @@ DESCRIBE_VERSION = version_feature(6)
 DESCRIBE = Table(
     "DescribeGroups",
     (DESCRIBE_VERSION, COORDINATOR, STATE),
-    common_checks.entry_checks("DESCRIBE")[1:],
+    coordinator_checks("DESCRIBE"),
     (
         Rule(
             "DESCRIBE-ABSENT-LEGACY",
@@ -85,7 +90,7 @@ LIST = Table(
     (
         Rule(
             "LIST-COORDINATOR-LOADING",
-            common_checks.entry_checks("LIST")[1].guard,
+            when(coordinator=Availability.LOADING),
             answer=Error.COORDINATOR_LOAD_IN_PROGRESS,
             level=Level.SHOULD,
             source=src.KAFKA_CHECKS,
@@ -117,7 +122,7 @@ LIST = Table(
 DELETE = Table(
     "DeleteGroups",
     (GROUP_ID, COORDINATOR, STATE),
-    common_checks.entry_checks("DELETE", empty_group_id=True),
+    entry_checks("DELETE", empty_group_id=True),
     (
         Rule(
             "DELETE-ABSENT",

@@ -8,11 +8,12 @@ from fencepost.model.classic.rules import common_checks
 from fencepost.model.classic.rules import rule_sources as src
 from fencepost.model.classic.vocabulary import GENERATION, MID, STATE
 from fencepost.model.messages.errors import Error
+from fencepost.model.table.entry_checks import entry_checks
 from fencepost.model.table.shared_features import COORDINATOR, GROUP_ID, INST
 from fencepost.model.table.table import Rule, Table
 
 CHECKS = (
-    *common_checks.entry_checks("HEARTBEAT", while_loading=Error.NONE),
+    *entry_checks("HEARTBEAT", while_loading=Error.NONE),
     common_checks.absent("HEARTBEAT"),
     common_checks.dead("HEARTBEAT"),
     *common_checks.validate("HEARTBEAT"),

@@ -41,6 +41,7 @@ from fencepost.model.classic.vocabulary import (
     Range,
 )
 from fencepost.model.messages.errors import Error
+from fencepost.model.table.entry_checks import entry_checks
 from fencepost.model.table.shared_features import (
     COORDINATOR,
     GROUP_ID,
@@ -58,7 +59,7 @@ VERSION = version_feature(9)
 REJOIN = (Do.UPDATE_MEMBER, Do.REBALANCE, Do.PARK_JOIN)
 
 CHECKS = (
-    *common_checks.entry_checks("JOIN"),
+    *entry_checks("JOIN"),
     Rule(
         "JOIN-SESSION-TIMEOUT-INVALID",
         when(session=Range.OUTSIDE),

@@ -27,6 +27,7 @@ from fencepost.model.classic.rules import common_checks
 from fencepost.model.classic.rules import rule_sources as src
 from fencepost.model.classic.vocabulary import MID, STATE, GroupState
 from fencepost.model.messages.errors import Error
+from fencepost.model.table.entry_checks import entry_checks
 from fencepost.model.table.expr import ALWAYS, Feature
 from fencepost.model.table.shared_features import COORDINATOR, GROUP_ID, INST, version_feature
 from fencepost.model.table.table import Level, Rule, Table
@@ -34,7 +35,7 @@ from fencepost.model.table.table import Level, Rule, Table
 VERSION = version_feature(5)
 
 CHECKS = (
-    *common_checks.entry_checks("LEAVE"),
+    *entry_checks("LEAVE"),
     Rule(
         "LEAVE-GROUP-ABSENT-LEGACY",
         when(state=ABSENT, version=VERSION.below(3)),

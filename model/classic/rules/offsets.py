@@ -27,6 +27,7 @@ from fencepost.model.classic.vocabulary import (
     GroupState,
 )
 from fencepost.model.messages.errors import Error
+from fencepost.model.table.entry_checks import coordinator_checks, entry_checks
 from fencepost.model.table.expr import all_of, any_of, negate
 from fencepost.model.table.shared_features import (
     COORDINATOR,
@@ -69,7 +70,7 @@ COMMIT = Table(
             source=src.KAFKA_COMMIT,
             because="a partition that doesn't exist is refused before the group is checked",
         ),
-        *common_checks.entry_checks("COMMIT", empty_group_id=True),
+        *entry_checks("COMMIT", empty_group_id=True),
         common_checks.dead("COMMIT"),
         Rule(
             "COMMIT-GROUP-NOT-FOUND",
@@ -197,7 +198,7 @@ TXN_COMMIT = Table(
             source=src.KAFKA_TXN_COMMIT,
             because="a partition that doesn't exist is refused before the group is checked",
         ),
-        *common_checks.entry_checks("TXN-COMMIT"),
+        *entry_checks("TXN-COMMIT"),
         common_checks.dead("TXN-COMMIT"),
         Rule(
             "TXN-COMMIT-GROUP-ABSENT",
@@ -282,7 +283,7 @@ FETCH_VERSION = version_feature(9)
 FETCH = Table(
     "OffsetFetch",
     (FETCH_VERSION, GROUP_ID, COORDINATOR, STATE),
-    common_checks.entry_checks("FETCH", empty_group_id=True)[1:],
+    coordinator_checks("FETCH"),
     (
         Rule(
             "FETCH-ANYBODY",
@@ -309,7 +310,7 @@ DELETE_OFFSETS = Table(
     "OffsetDelete",
     (GROUP_ID, COORDINATOR, STATE, CONSUMERS, TOPICS, REMAINING, SUBSCRIBED),
     (
-        *common_checks.entry_checks("OFFSET-DELETE"),
+        *entry_checks("OFFSET-DELETE"),
         Rule(
             "OFFSET-DELETE-ABSENT",
             when(state=ABSENT),

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from fencepost.model.table import entry_checks
 from fencepost.model.table.table import Basis, Safety, Sentence
 
 KIP_BACKGROUND = 'KIP-345 "Background of Consumer Rebalance"'
@@ -28,7 +29,7 @@ KIP_134 = "KIP-134 (initial rebalance delay)"
 KIP_389 = "KIP-389 (group.max.size)"
 KIP_394 = "KIP-394 (a member id is required)"
 KIP_814 = "KIP-814 (a static leader skips assignment)"
-KAFKA_CHECKS = "Kafka: order of checks before a request is handled"
+KAFKA_CHECKS = entry_checks.SOURCE
 KAFKA_JOIN = "Kafka: handling of joins by state"
 KAFKA_VALIDATE = "Kafka: validation of member and instance, fencing first"
 KAFKA_SYNC = "Kafka: handling of syncs by state"

@@ -17,6 +17,7 @@ from fencepost.model.classic.vocabulary import (
     Given,
 )
 from fencepost.model.messages.errors import Error
+from fencepost.model.table.entry_checks import entry_checks
 from fencepost.model.table.shared_features import (
     COORDINATOR,
     GROUP_ID,
@@ -38,7 +39,7 @@ CHECKS = (
         source=src.KAFKA_CHECKS,
         because="from version 5 on a sync must name the protocol type and name",
     ),
-    *common_checks.entry_checks("SYNC"),
+    *entry_checks("SYNC"),
     common_checks.absent("SYNC"),
     common_checks.dead("SYNC"),
     *common_checks.validate("SYNC"),

@@ -18,8 +18,9 @@ from fencepost.model.consumer.effects import Do
 from fencepost.model.consumer.rules import rule_sources as src
 from fencepost.model.consumer.vocabulary import Assignor, Kind
 from fencepost.model.messages.errors import Error
+from fencepost.model.table.entry_checks import coordinator_checks
 from fencepost.model.table.expr import Expr, all_of
-from fencepost.model.table.shared_features import Availability, GroupId
+from fencepost.model.table.shared_features import GroupId
 from fencepost.model.table.table import Level, Rule
 
 
@@ -56,22 +57,7 @@ def before_group(prefix: str) -> tuple[Rule, ...]:
             source=src.KAFKA_VALIDATE,
             because="the broker has no assignor of this name",
         ),
-        Rule(
-            f"{prefix}-COORDINATOR-LOADING",
-            when(coordinator=Availability.LOADING),
-            answer=Error.COORDINATOR_LOAD_IN_PROGRESS,
-            level=Level.SHOULD,
-            source=src.KAFKA_CHECKS,
-            because="the coordinator has not loaded the group yet",
-        ),
-        Rule(
-            f"{prefix}-COORDINATOR-ELSEWHERE",
-            when(coordinator=Availability.ELSEWHERE),
-            answer=Error.NOT_COORDINATOR,
-            level=Level.SHOULD,
-            source=src.KAFKA_CHECKS,
-            because="another broker is the group's coordinator, and the client must look it up",
-        ),
+        *coordinator_checks(prefix),
     )
 
 

@@ -7,42 +7,18 @@ from fencepost.model.consumer.effects import Do
 from fencepost.model.consumer.rules import rule_sources as src
 from fencepost.model.consumer.vocabulary import KIND, Kind
 from fencepost.model.messages.errors import Error
+from fencepost.model.table.entry_checks import coordinator_checks, entry_checks
 from fencepost.model.table.shared_features import (
     COORDINATOR,
     GROUP_ID,
-    Availability,
-    GroupId,
     version_feature,
 )
 from fencepost.model.table.table import Level, Rule, Table
 
-
-def _checks(prefix: str) -> tuple[Rule, ...]:
-    """Make the checks of the coordinator."""
-    return (
-        Rule(
-            f"{prefix}-COORDINATOR-LOADING",
-            when(coordinator=Availability.LOADING),
-            answer=Error.COORDINATOR_LOAD_IN_PROGRESS,
-            level=Level.SHOULD,
-            source=src.KAFKA_CHECKS,
-            because="the coordinator has not loaded the group yet",
-        ),
-        Rule(
-            f"{prefix}-COORDINATOR-ELSEWHERE",
-            when(coordinator=Availability.ELSEWHERE),
-            answer=Error.NOT_COORDINATOR,
-            level=Level.SHOULD,
-            source=src.KAFKA_CHECKS,
-            because="another broker is the group's coordinator, and the client must look it up",
-        ),
-    )
-
-
 DESCRIBE = Table(
     "ConsumerGroupDescribe",
     (COORDINATOR, KIND),
-    _checks("CG-DESCRIBE"),
+    coordinator_checks("CG-DESCRIBE"),
     (
         Rule(
             "CG-DESCRIBE-ABSENT",
@@ -69,7 +45,7 @@ _CLASSIC_VERSION = version_feature(6)
 CLASSIC_DESCRIBE = Table(
     "DescribeGroups",
     (_CLASSIC_VERSION, COORDINATOR, KIND),
-    _checks("CG-DESCRIBE-CLASSIC"),
+    coordinator_checks("CG-DESCRIBE-CLASSIC"),
     (
         Rule(
             "CG-DESCRIBE-CLASSIC-LEGACY",
@@ -104,18 +80,7 @@ CLASSIC_DESCRIBE = Table(
 DELETE = Table(
     "DeleteGroups",
     (GROUP_ID, COORDINATOR, KIND),
-    (
-        Rule(
-            "CG-DELETE-GROUP-ID-INVALID",
-            when(group_id=GroupId.NULL),
-            answer=Error.INVALID_GROUP_ID,
-            level=Level.SHOULD,
-            source=src.KAFKA_CHECKS,
-            because="a request must name a group",
-            defensive="no version can carry a null group id",
-        ),
-        *_checks("CG-DELETE"),
-    ),
+    entry_checks("CG-DELETE", empty_group_id=True),
     (
         Rule(
             "CG-DELETE-ABSENT",

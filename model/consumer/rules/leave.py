@@ -35,11 +35,10 @@ from fencepost.model.consumer.vocabulary import (
     Leave,
 )
 from fencepost.model.messages.errors import Error
+from fencepost.model.table.entry_checks import entry_checks
 from fencepost.model.table.shared_features import (
     COORDINATOR,
     GROUP_ID,
-    Availability,
-    GroupId,
     version_feature,
 )
 from fencepost.model.table.table import Level, Rule, Table
@@ -124,30 +123,7 @@ REMOVAL = Table(
     "LeaveGroup",
     (REMOVAL_VERSION, GROUP_ID, COORDINATOR, KIND),
     (
-        Rule(
-            "CG-REMOVE-GROUP-ID-INVALID",
-            when(group_id=(GroupId.NULL, GroupId.EMPTY)),
-            answer=Error.INVALID_GROUP_ID,
-            level=Level.SHOULD,
-            source=src.KAFKA_CHECKS,
-            because="a request must name a group",
-        ),
-        Rule(
-            "CG-REMOVE-COORDINATOR-LOADING",
-            when(coordinator=Availability.LOADING),
-            answer=Error.COORDINATOR_LOAD_IN_PROGRESS,
-            level=Level.SHOULD,
-            source=src.KAFKA_CHECKS,
-            because="the coordinator has not loaded the group yet",
-        ),
-        Rule(
-            "CG-REMOVE-COORDINATOR-ELSEWHERE",
-            when(coordinator=Availability.ELSEWHERE),
-            answer=Error.NOT_COORDINATOR,
-            level=Level.SHOULD,
-            source=src.KAFKA_CHECKS,
-            because="another broker is the group's coordinator, and the client must look it up",
-        ),
+        *entry_checks("CG-REMOVE"),
         Rule(
             "CG-REMOVE-GROUP-ABSENT-LEGACY",
             when(kind=Kind.ABSENT, version=REMOVAL_VERSION.below(3)),

@@ -31,11 +31,11 @@ from fencepost.model.consumer.vocabulary import (
     Since,
 )
 from fencepost.model.messages.errors import Error
+from fencepost.model.table.entry_checks import coordinator_checks
 from fencepost.model.table.expr import all_of, negate
 from fencepost.model.table.shared_features import (
     COORDINATOR,
     TOPICS,
-    Availability,
     version_feature,
 )
 from fencepost.model.table.table import Level, Rule, Table
@@ -44,27 +44,6 @@ VERSION = version_feature(9)
 
 _NEGATIVE, _POSITIVE = MemberEpoch.NEGATIVE, MemberEpoch.POSITIVE
 _PRESENT = (Caller.DYNAMIC, Caller.STATIC)
-
-
-def _coordinator(prefix: str) -> tuple[Rule, ...]:
-    return (
-        Rule(
-            f"{prefix}-COORDINATOR-LOADING",
-            when(coordinator=Availability.LOADING),
-            answer=Error.COORDINATOR_LOAD_IN_PROGRESS,
-            level=Level.SHOULD,
-            source=src.KAFKA_CHECKS,
-            because="the coordinator has not loaded the group yet",
-        ),
-        Rule(
-            f"{prefix}-COORDINATOR-ELSEWHERE",
-            when(coordinator=Availability.ELSEWHERE),
-            answer=Error.NOT_COORDINATOR,
-            level=Level.SHOULD,
-            source=src.KAFKA_CHECKS,
-            because="another broker is the group's coordinator, and the client must look it up",
-        ),
-    )
 
 
 def _entry(prefix: str) -> tuple[Rule, ...]:
@@ -78,7 +57,7 @@ def _entry(prefix: str) -> tuple[Rule, ...]:
             source=src.KAFKA_COMMIT,
             because="a partition that doesn't exist is refused before the group is checked",
         ),
-        *_coordinator(prefix),
+        *coordinator_checks(prefix),
     )
 
 
@@ -269,7 +248,7 @@ TXN_COMMIT_PARTITION = _partitions(
 FETCH = Table(
     "OffsetFetch",
     (COORDINATOR, KIND, MID, MEMBER_EPOCH),
-    _coordinator("CG-FETCH"),
+    coordinator_checks("CG-FETCH"),
     (
         Rule(
             "CG-FETCH-GROUP-ABSENT",

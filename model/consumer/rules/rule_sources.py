@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from fencepost.model.table import entry_checks
 from fencepost.model.table.table import Basis, Sentence
 
 _ALL = "seen on 4.0.1 to 4.4.0"
@@ -20,7 +21,7 @@ KIP_TIMERS = f"KIP-848 (session and rebalance timeout); {_ALL}"
 KAFKA_VALIDATE = f"Kafka: validation of ConsumerGroupHeartbeat; {_ALL}"
 KIP_IDS = f"KIP-1082 (ids made by clients); {_ALL}"
 KAFKA_SIZE = "Kafka: group.consumer.max.size; seen on 4.0.1 to 4.3.1"
-KAFKA_CHECKS = "Kafka: order of checks before a request is handled"
+KAFKA_CHECKS = entry_checks.SOURCE
 KAFKA_19233 = "KAFKA-19233, since 4.2; seen on 4.2.0 to 4.4.0"
 KAFKA_17228 = f"KAFKA-17228; {_ALL}"
 KAFKA_DANGLING = "KAFKA-20747; seen on 4.0.1 to 4.3.1"
