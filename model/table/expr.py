@@ -158,8 +158,21 @@ def atoms(expr: Expr) -> Iterator[In]:
             yield from atoms(part)
 
 
-def compile_closure(expr: Expr, features: Sequence[Feature]) -> Closure:
-    """Compile an expression to a function of a point, whose values are those of `features`.
+@dataclass(frozen=True, slots=True)
+class ClosureSource:
+    """The Python source of an expression: `body`, about a point `p` and the values `sets`."""
+
+    body: str
+    sets: tuple[frozenset[Hashable], ...]
+
+    def compiled(self) -> Closure:
+        """Return the function of a point."""
+        closure: Closure = eval(f"lambda p, s=s: {self.body}", {"s": self.sets})  # noqa: S307  (our own source)
+        return closure
+
+
+def closure_source(expr: Expr, features: Sequence[Feature]) -> ClosureSource:
+    """Write an expression as a function of a point, whose values are those of `features`.
 
     Raises ValueError for a feature that is none of them.
     """
@@ -182,9 +195,12 @@ def compile_closure(expr: Expr, features: Sequence[Feature]) -> Closure:
             case _:
                 raise TypeError(f"no expression of the vocabulary: {type(node).__name__}")
 
-    body = source(expr)
-    closure: Closure = eval(f"lambda p, s=s: {body}", {"s": sets})  # noqa: S307  (our own source)
-    return closure
+    return ClosureSource(source(expr), tuple(sets))
+
+
+def compile_closure(expr: Expr, features: Sequence[Feature]) -> Closure:
+    """Compile an expression to a function of a point, as `closure_source` writes it."""
+    return closure_source(expr, features).compiled()
 
 
 def word(value: Hashable) -> str:

@@ -14,7 +14,16 @@ from enum import Enum, unique
 from typing import Any, NamedTuple
 
 from fencepost.model.messages.errors import Error
-from fencepost.model.table.expr import Closure, Expr, Feature, Point, compile_closure, text, word
+from fencepost.model.table.expr import (
+    Closure,
+    ClosureSource,
+    Expr,
+    Feature,
+    Point,
+    closure_source,
+    text,
+    word,
+)
 
 
 class Level(Enum):
@@ -151,6 +160,10 @@ class Rule:
         return replace(self, **changes)  # type: ignore[arg-type]
 
 
+Compiled = tuple[tuple[Closure, Rule], ...]
+"""Rules, each with its guard as a function of a point."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
     """The rules for one API or one kind of event.  Raises TableError for an id used twice."""
@@ -159,8 +172,8 @@ class Table:
     features: tuple[Feature, ...]
     checks: tuple[Rule, ...]
     rows: tuple[Rule, ...]
-    _checks: tuple[tuple[Closure, Rule], ...] = field(init=False, repr=False)
-    _rows: tuple[tuple[Closure, Rule], ...] = field(init=False, repr=False)
+    _sources: tuple[ClosureSource, ...] = field(init=False, repr=False)
+    _compiled: tuple[Compiled, Compiled] | None = field(init=False, repr=False)
     _known: dict[Point, Rule] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -169,9 +182,9 @@ class Table:
             if rule.id in visited:
                 raise TableError(f"table {self.name} has two rules {rule.id}")
             visited.add(rule.id)
-        for name, rules in (("_checks", self.checks), ("_rows", self.rows)):
-            compiled = tuple((compile_closure(r.guard, self.features), r) for r in rules)
-            object.__setattr__(self, name, compiled)
+        sources = tuple(closure_source(rule.guard, self.features) for rule in self.rules())
+        object.__setattr__(self, "_sources", sources)
+        object.__setattr__(self, "_compiled", None)
         object.__setattr__(self, "_known", {})
 
     def rules(self) -> Iterator[Rule]:
@@ -181,10 +194,19 @@ class Table:
 
     def applicable(self, point: Point) -> list[Rule]:
         """Return the rules that apply to a point: the first check that does, else every row."""
-        for hits, rule in self._checks:
+        checks, rows = self._compiled or self._compile()
+        for hits, rule in checks:
             if hits(point):
                 return [rule]
-        return [rule for hits, rule in self._rows if hits(point)]
+        return [rule for hits, rule in rows if hits(point)]
+
+    def _compile(self) -> tuple[Compiled, Compiled]:
+        """Compile the guards of checks and rows.  It takes long, and most tables are never used."""
+        rules = zip(self._sources, self.rules(), strict=True)
+        pairs = tuple((source.compiled(), rule) for source, rule in rules)
+        compiled = pairs[: len(self.checks)], pairs[len(self.checks) :]
+        object.__setattr__(self, "_compiled", compiled)
+        return compiled
 
     def decide(self, point: Point) -> Rule:
         """Return the rule for a point.  Raises TableError where there isn't exactly one."""
