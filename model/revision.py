@@ -124,11 +124,15 @@ class Revision:
 
     def rules(self) -> Iterator[tuple[Table, Rule]]:
         """Yield every rule with its table, those of the parts last."""
+        yield from self.own_rules()
+        for part in self.parts:
+            yield from part.rules()
+
+    def own_rules(self) -> Iterator[tuple[Table, Rule]]:
+        """Yield every rule of its own tables, without those of the parts, with its table."""
         for table in self.tables.values():
             for rule in table.rules():
                 yield table, rule
-        for part in self.parts:
-            yield from part.rules()
 
     def rule(self, rule_id: str) -> Rule:
         """Return the rule of this id.  Raises UnknownNameError, which is a KeyError."""

@@ -28,13 +28,13 @@ from fencepost.model.consumer.cells import (
 from fencepost.model.consumer.consumer_protocol import CONSUMER
 from fencepost.model.consumer.effects import Do
 from fencepost.model.consumer.rules import beat, describe, join, leave, offsets, timers
-from fencepost.model.consumer.rules.rule_sources import BINDING
+from fencepost.model.consumer.rules import rule_sources as src
 from fencepost.model.consumer.vocabulary import FIRST_EPOCH
 from fencepost.model.messages.errors import Error
 from fencepost.model.revision import Difference, DropRule, Revision, SetRule, derive
 from fencepost.model.table.expr import all_of, any_of, negate
 from fencepost.model.table.shared_features import Room
-from fencepost.model.table.table import Rule, Table
+from fencepost.model.table.table import Rule, Table, replace_steps
 
 _TABLES = (
     join.TABLE,
@@ -64,7 +64,7 @@ CONSUMER_4_3 = Revision(
     CONSUMER,
     {table.name: table for table in _TABLES},
     dict(zip(CONSUMER.apis, _VERSIONS, strict=True)),
-    binding=BINDING,
+    binding=src.BINDING,
 )
 
 _JOIN = join.TABLE.name
@@ -74,11 +74,6 @@ _TABLE_OF = {rule.id: table for table, rule in CONSUMER_4_3.rules()}
 
 def _set(rule: Rule, table: Table, passage: str) -> SetRule:
     return SetRule(table.name, rule, passage)
-
-
-def _swapped(rule: Rule, steps: dict[Enum, tuple[Enum, ...]]) -> Rule:
-    """Return the rule with some steps changed, each for others."""
-    return rule.but(effect=tuple(new for do in rule.effect for new in steps.get(do, (do,))))
 
 
 def _merged(*differences: Iterable[Difference]) -> tuple[Difference, ...]:
@@ -102,14 +97,14 @@ _OLD_TARGETS: dict[Enum, tuple[Enum, ...]] = {Do.RECOMPUTE_TARGET: _OLD_STEPS[Do
 _AT_ONCE = "; the target is made anew at once"
 
 
-def _without_batches(revision: Revision) -> Iterator[SetRule]:
+def without_batches(revision: Revision) -> Iterator[SetRule]:
     """Yield rules that make the target at once; a new group begins at epoch 0."""
-    for table, rule in revision.rules():
+    for table, rule in revision.own_rules():
         if Do.RECOMPUTE_TARGET in rule.effect:
             passage = _BEFORE_E1 if Do.CREATE_GROUP in rule.effect else _BEFORE_BATCHES
             # A join that bumps nothing makes a group of epoch 1 in these releases, too.
             steps = _OLD_STEPS if Do.BUMP_EPOCH in rule.effect else _OLD_TARGETS
-            changed = _swapped(rule, steps).but(because=f"{rule.because}{_AT_ONCE}")
+            changed = replace_steps(rule, steps).but(because=f"{rule.because}{_AT_ONCE}")
             yield _set(changed, table, passage)
 
 
@@ -153,7 +148,7 @@ CONSUMER_4_2 = derive(
     CONSUMER_4_3,
     "consumer-4.2",
     "the consumer protocol of Apache Kafka 4.2.0: targets at once, first epoch 1",
-    (*_without_batches(CONSUMER_4_3), _DESCRIBED, *_stale_when_older(_BEFORE_1251)),
+    (*without_batches(CONSUMER_4_3), _DESCRIBED, *_stale_when_older(_BEFORE_1251)),
 )
 
 
@@ -198,19 +193,17 @@ _BEFORE_4_1 = (
     "Kafka: partitions that a member gives up and is to have again; seen on 4.0.1, and otherwise "
     "on 4.1.2"
 )
-
-
 _LATER: dict[Enum, tuple[Enum, ...]] = {
     Do.RECONCILE: (Do.RECONCILE_LATER,),
     Do.RECONCILE_UNMAPPED: (Do.RECONCILE_UNMAPPED_LATER,),
 }
 
 
-def _frees_later(revision: Revision) -> Iterator[SetRule]:
+def frees_later(revision: Revision) -> Iterator[SetRule]:
     """Yield the rules by which a member that gives partitions up gets none of them at once."""
-    for table, rule in revision.rules():
+    for table, rule in revision.own_rules():
         if {Do.RECONCILE, Do.RECONCILE_UNMAPPED} & set(rule.effect):
-            changed = _swapped(rule, _LATER)
+            changed = replace_steps(rule, _LATER)
             because = f"{rule.because}; what it gives up is free from the next request on"
             yield _set(changed.but(because=because), table, _BEFORE_4_1)
 
@@ -219,7 +212,7 @@ CONSUMER_4_0 = derive(
     CONSUMER_4_1,
     "consumer-4.0",
     "the consumer protocol of Apache Kafka 4.0.1: what a member gives up is free a request later",
-    tuple(_frees_later(CONSUMER_4_1)),
+    tuple(frees_later(CONSUMER_4_1)),
 )
 
 # Releases after 4.3.0.
@@ -233,8 +226,6 @@ CONSUMER_4_3_1 = derive(
 
 _SINCE_4_4 = "seen on 4.4.0"
 _20434 = f"KAFKA-20434 (a changed assignor), since 4.4; {_SINCE_4_4}"
-_20442 = f"KAFKA-20442 (the target of an empty group), since 4.4; {_SINCE_4_4}"
-_20601 = f"KAFKA-20601 (full groups), since 4.4; {_SINCE_4_4}"
 _20747 = f"KAFKA-20747 (entries of old instances), since 4.4; {_SINCE_4_4}"
 
 _BUMPED = tuple(rule_id for rule_id in _RULES if f"{rule_id}-CHANGED" in _RULES)
@@ -283,9 +274,9 @@ def _settles_empty() -> Iterator[SetRule]:
     """Yield the rules that remove members: a group that is left empty has a target of its epoch."""
     for table, rule in CONSUMER_4_3.rules():
         if {Do.REMOVE_MEMBER, Do.REMOVE_HOLDER} & set(rule.effect):
-            settled = _swapped(rule, {Do.BUMP_EPOCH: (Do.BUMP_EPOCH, Do.SETTLE_EMPTY)})
-            because = f"{rule.because}; a group that is left empty has nothing to assign"
-            yield _set(settled.but(because=because), table, _20442)
+            settled = replace_steps(rule, {Do.BUMP_EPOCH: (Do.BUMP_EPOCH, Do.SETTLE_EMPTY)})
+            because = f"{rule.because}{leave.SETTLED}"
+            yield _set(settled.but(because=because), table, src.KAFKA_20442)
 
 
 def _unreachable(passage: str) -> Iterator[SetRule]:
@@ -301,19 +292,19 @@ _ROOM_BY_INSTANCE = (
         _JOIN,
         _RULES["CG-JOIN-GROUP-FULL"].but(
             guard=when(room=Room.FULL, mid=(EMPTY, UNKNOWN), inst=(NONE, UNMAPPED, DANGLING)),
-            source=_20601,
+            source=src.KAFKA_20601,
             because="the group has its largest size, and neither id nor instance is a member's",
         ),
-        _20601,
+        src.KAFKA_20601,
     ),
     SetRule(
         beat.TABLE.name,
         _RULES["CG-BEAT-GROUP-FULL"].but(
             guard=when(room=Room.FULL, mid=UNKNOWN, inst=(NONE, UNMAPPED, DANGLING)),
-            source=_20601,
+            source=src.KAFKA_20601,
             because="the group has its largest size, and neither id nor instance is a member's",
         ),
-        _20601,
+        src.KAFKA_20601,
     ),
 )
 
@@ -350,11 +341,9 @@ def _joins_in_place() -> Iterator[Difference]:
             (returns, "", all_of(where, negate(bumps))),
             (bumped, "-CHANGED", all_of(where, bumps)),
         ):
-            effect = tuple(do for do in rule.effect if do is not Do.REPLACE_HOLDER)
-            new = rule.but(
+            new = replace_steps(rule, {Do.REPLACE_HOLDER: ()}).but(
                 id=f"{prefix}{suffix}",
                 guard=guard,
-                effect=effect,
                 source=_23542,
                 because=because + ("; the target is made anew" if suffix else ""),
             )
@@ -410,7 +399,7 @@ def _kip_joins() -> Iterator[Difference]:
         )
         yield SetRule(_JOIN, again, _KIP_AGAIN)
         lost = f"CG-JOIN-TARGET-LOST{twin}"
-        kept = _swapped(_freed(_RULES[lost]), {Do.RECONCILE_UNMAPPED: (Do.RECONCILE,)}).but(
+        kept = replace_steps(_freed(_RULES[lost]), {Do.RECONCILE_UNMAPPED: (Do.RECONCILE,)}).but(
             source=_KIP_MEMBER,
             because=(
                 "the target is the member's, whatever instance it brings; its old instance is free"

@@ -6,6 +6,7 @@ the consumer protocol.  The base is 4.4.0.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from fencepost.model.bridge.effects import Do
@@ -14,6 +15,8 @@ from fencepost.model.bridge.rules import classic_requests, conversions, rule_sou
 from fencepost.model.bridge.vocabulary import when
 from fencepost.model.consumer.cells import EMPTY, UNKNOWN
 from fencepost.model.consumer.effects import Do as Common
+from fencepost.model.consumer.rules import rule_sources as src
+from fencepost.model.consumer.rules.leave import SETTLED
 from fencepost.model.messages.errors import Error
 from fencepost.model.revision import Difference, DropRule, Revision, SetRule, derive
 from fencepost.model.revisions.base import KAFKA_4
@@ -24,9 +27,11 @@ from fencepost.model.revisions.consumer_releases import (
     CONSUMER_4_3,
     CONSUMER_4_3_1,
     CONSUMER_4_4,
+    frees_later,
+    without_batches,
 )
 from fencepost.model.table.shared_features import Room
-from fencepost.model.table.table import Rule, Table
+from fencepost.model.table.table import Table, replace_steps
 
 _TABLES = {
     table.name: table
@@ -63,11 +68,12 @@ _4_4 = Revision(
 )
 
 
-def _without_settling(table: Table, rule: Rule) -> SetRule:
-    effect = tuple(do for do in rule.effect if do is not Common.SETTLE_EMPTY)
-    passage = "KAFKA-20442 (the target of an empty group), since 4.4; seen on 4.4.0"
-    because = rule.because.removesuffix(classic_requests.SETTLED)
-    return SetRule(table.name, rule.but(effect=effect, because=because), passage)
+def _without_settling(table: Table) -> SetRule:
+    """Return the rule of a timeout that leaves the target of an empty group as it is."""
+    (rule,) = table.rows
+    because = rule.because.removesuffix(SETTLED)
+    settled = replace_steps(rule, {Common.SETTLE_EMPTY: ()}).but(because=because)
+    return SetRule(table.name, settled, src.KAFKA_20442)
 
 
 _UP_TO_4_3_1: tuple[Difference, ...] = (
@@ -75,10 +81,10 @@ _UP_TO_4_3_1: tuple[Difference, ...] = (
         _JOIN,
         _RULES["MG-JOIN-GROUP-FULL"].but(
             guard=when(room=Room.FULL, mid=(EMPTY, UNKNOWN)),
-            source=rule_sources.KAFKA_SIZE,
+            source=src.KAFKA_SIZE,
             because="the group has its largest size, and the member id is none of its members",
         ),
-        "KAFKA-20601 (full groups), since 4.4; seen on 4.4.0",
+        src.KAFKA_20601,
     ),
     SetRule(
         _JOIN,
@@ -89,79 +95,40 @@ _UP_TO_4_3_1: tuple[Difference, ...] = (
         ),
         rule_sources.KAFKA_BROKEN,
     ),
-    *(
-        _without_settling(table, _RULES[rule_id])
-        for table, rule_id in (
-            (classic_requests.JOIN_TIMEOUT, "MG-JOIN-EXPIRED"),
-            (classic_requests.SYNC_TIMEOUT, "MG-SYNC-EXPIRED"),
-        )
-    ),
-)
-_4_3_1 = replace(
-    derive(
-        _4_4,
-        "mixed-4.3.1",
-        "groups of Apache Kafka 4.3.1 with members of both protocols",
-        _UP_TO_4_3_1,
-    ),
-    apis=_versions(CONSUMER_4_3_1),
-    parts=(KAFKA_4, CONSUMER_4_3_1),
-)
-
-_4_3 = replace(
-    derive(
-        _4_3_1,
-        "mixed-4.3",
-        "groups of Apache Kafka 4.3.0 with members of both protocols",
-        (DropRule(_JOIN, "MG-JOIN-POLICY", rule_sources.KAFKA_POLICY),),
-    ),
-    apis=_versions(CONSUMER_4_3),
-    parts=(KAFKA_4, CONSUMER_4_3),
-)
-
-_BEFORE_BATCHES = "Kafka: group.consumer.assignment.interval.ms, since 4.3; seen on 4.0.1 and 4.2.0"
-
-
-_BEFORE_4_1 = (
-    "Kafka: partitions that a member gives up and is to have again; seen on 4.0.1, and otherwise "
-    "on 4.1.2"
+    _without_settling(classic_requests.JOIN_TIMEOUT),
+    _without_settling(classic_requests.SYNC_TIMEOUT),
 )
 
 
-def _swapped(base: Revision, old: Common, new: Common, words: str, passage: str) -> list[SetRule]:
-    """Return the rules of joins that have a step, with another step instead."""
-    return [
-        SetRule(
-            _JOIN,
-            rule.but(
-                effect=tuple(new if do is old else do for do in rule.effect),
-                because=f"{rule.because}; {words}",
-            ),
-            passage,
-        )
-        for rule in base.tables[_JOIN].rules()
-        if old in rule.effect
-    ]
-
-
-def _older(base: Revision, number: str, consumer: Revision, differences: list[SetRule]) -> Revision:
-    """Return the revision of an older release."""
-    about = f"groups of Apache Kafka {number} with members of both protocols"
+def _older(
+    base: Revision,
+    number: str,
+    consumer: Revision,
+    differences: Iterable[Difference],
+    *,
+    release: str = "",
+) -> Revision:
+    """Return the revision of an older release.  `release`: its whole number, if it is another."""
+    about = f"groups of Apache Kafka {release or number} with members of both protocols"
     derived = derive(base, f"mixed-{number}", about, tuple(differences))
     return replace(derived, apis=_versions(consumer), parts=(KAFKA_4, consumer))
+
+
+_4_3_1 = _older(_4_4, "4.3.1", CONSUMER_4_3_1, _UP_TO_4_3_1)
+_4_3 = _older(
+    _4_3_1,
+    "4.3",
+    CONSUMER_4_3,
+    (DropRule(_JOIN, "MG-JOIN-POLICY", rule_sources.KAFKA_POLICY),),
+    release="4.3.0",
+)
 
 
 _4_2 = _older(
     _4_3,
     "4.2",
     CONSUMER_4_2,
-    _swapped(
-        _4_3,
-        Common.RECOMPUTE_TARGET,
-        Common.RECOMPUTE_TARGET_AT_ONCE,
-        "the target is made anew at once",
-        _BEFORE_BATCHES,
-    ),
+    without_batches(_4_3),
 )
 _BEFORE_19546 = "KAFKA-19546, since 4.2; seen on 4.0.1"
 _4_1 = _older(
@@ -187,13 +154,7 @@ _4_0 = _older(
     _4_1,
     "4.0",
     CONSUMER_4_0,
-    _swapped(
-        _4_1,
-        Common.RECONCILE,
-        Common.RECONCILE_LATER,
-        "what it gives up is free from the next request on",
-        _BEFORE_4_1,
-    ),
+    frees_later(_4_1),
 )
 
 MIXED_REVISIONS = (_4_4, _4_3_1, _4_3, _4_2, _4_1, _4_0)

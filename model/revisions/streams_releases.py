@@ -14,7 +14,7 @@ from fencepost.model.consumer.rules import beat, join, leave, timers
 from fencepost.model.consumer.streams import STREAMS
 from fencepost.model.revision import SetRule, derive
 from fencepost.model.revisions.consumer_releases import CONSUMER_4_4
-from fencepost.model.table.table import Level, Rule
+from fencepost.model.table.table import Level, Rule, replace_steps
 
 _MEASURED = "KIP-1071 and KAFKA-20169 (static streams members), since 4.4; seen on 4.4.0"
 _READ = "Kafka: streams groups, read as those of the consumer protocol"
@@ -64,9 +64,7 @@ def _of_streams(rule: Rule) -> Rule:
         same = CONSUMER_4_4.rule(rule.id.removesuffix(_CHANGED))
         return new.but(because=f"{same.because}; its process or its topology is another one")
     if Do.RELEASE in rule.effect:
-        swapped = {Do.RELEASE: Do.RELEASE_SETTLED}
-        return new.but(
-            effect=tuple(swapped.get(do, do) for do in rule.effect),
+        return replace_steps(new, {Do.RELEASE: (Do.RELEASE_SETTLED,)}).but(
             because=f"{rule.because}; it has nothing to wait for when it returns",
         )
     if rule.id == "CG-REBALANCE-EXPIRED-RELEASED":

@@ -8,7 +8,7 @@ find an overlap or a gap; `Table.decide` returns the one, and raises where there
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum, unique
 from typing import Any, NamedTuple
@@ -158,6 +158,11 @@ class Rule:
                 sentence += "; where it applies: but(guard=when(…))" if name == "when" else ""
                 raise UnknownNameError(sentence, name, there)
         return replace(self, **changes)  # type: ignore[arg-type]
+
+
+def replace_steps(rule: Rule, steps: Mapping[Any, tuple[Any, ...]]) -> Rule:
+    """Return a rule with each of these steps replaced, in its place, by others, or by none."""
+    return rule.but(effect=tuple(new for do in rule.effect for new in steps.get(do, (do,))))
 
 
 Compiled = tuple[tuple[Closure, Rule], ...]

@@ -7,6 +7,8 @@ holder, also a live one of the consumer protocol.
 
 from __future__ import annotations
 
+from enum import Enum
+
 from fencepost.model.bridge.effects import (
     COMMIT_TABLE,
     FETCH_TABLE,
@@ -30,6 +32,7 @@ from fencepost.model.bridge.vocabulary import (
     Sender,
     when,
 )
+from fencepost.model.classic.rules.rule_sources import KIP_394
 from fencepost.model.consumer.cells import (
     DANGLING,
     EMPTY,
@@ -41,10 +44,12 @@ from fencepost.model.consumer.cells import (
     UNMAPPED,
 )
 from fencepost.model.consumer.effects import Do as Common
+from fencepost.model.consumer.rules.leave import GONE, SETTLED
+from fencepost.model.consumer.rules.rule_sources import KAFKA_20601
 from fencepost.model.consumer.vocabulary import INST, MID
 from fencepost.model.messages.errors import Error
 from fencepost.model.table.entry_checks import coordinator_checks
-from fencepost.model.table.expr import ALWAYS
+from fencepost.model.table.expr import ALWAYS, Expr
 from fencepost.model.table.shared_features import (
     COORDINATOR,
     ROOM,
@@ -58,14 +63,14 @@ VERSION = version_feature(9)
 
 def _rule(
     rule_id: str,
-    guard: object,
+    guard: Expr,
     answer: Error | None,
     because: str,
-    *effect: object,
+    *effect: Enum,
     source: str = src.KAFKA_MIXED,
     level: Level = Level.SHOULD,
 ) -> Rule:
-    return Rule(rule_id, guard, effect, answer, level, source, because)  # type: ignore[arg-type]
+    return Rule(rule_id, guard, effect, answer, level, source, because)
 
 
 def _stranger(prefix: str) -> tuple[Rule, ...]:
@@ -134,7 +139,7 @@ JOIN = Table(
             when(room=Room.FULL, mid=(EMPTY, UNKNOWN), inst=(NONE, UNMAPPED, DANGLING)),
             Error.GROUP_MAX_SIZE_REACHED,
             "the group has its largest size, and neither id nor instance is a member's",
-            source="KAFKA-20601 (full groups), since 4.4; seen on 4.4.0",
+            source=KAFKA_20601,
         ),
         _rule(
             "MG-JOIN-PROTOCOLS-INCONSISTENT",
@@ -157,7 +162,7 @@ JOIN = Table(
             (Do.HAND_OUT_ID,),
             Error.MEMBER_ID_REQUIRED,
             level=Level.SHOULD,
-            source=src.KIP_394,
+            source=KIP_394,
             because="a dynamic member first gets an id, and then joins with it",
             echo=Echo.NEW,
         ),
@@ -321,11 +326,9 @@ FETCH = Table(
     ),
 )
 
-SETTLED = "; a group that is left empty has nothing to assign"
-
 
 def _timeout(table: str, rule_id: str, because: str) -> Table:
-    gone = (Common.REMOVE_MEMBER, Common.BUMP_EPOCH, Common.SETTLE_EMPTY)
+    gone = (*GONE, Common.SETTLE_EMPTY)
     return Table(table, (), (), (_rule(rule_id, ALWAYS, None, because + SETTLED, *gone),))
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 _ALL = "seen on 4.0.1 to 4.4.0"
 KIP_MIGRATION = f"KIP-848 (migration of groups); {_ALL}"
-KIP_394 = "KIP-394 (a member id is required)"
 KAFKA_MIXED = f"Kafka: classic members of consumer groups; {_ALL}"
-KAFKA_SIZE = "Kafka: group.consumer.max.size; seen on 4.0.1 to 4.3.1"
 KAFKA_POLICY = "Kafka: group.consumer.migration.policy; seen on 4.3.1 and 4.4.0"
 KAFKA_BROKEN = "Kafka: subscriptions that can't be read; seen on 4.0.1 to 4.3.1"

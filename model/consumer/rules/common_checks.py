@@ -21,7 +21,7 @@ from fencepost.model.messages.errors import Error
 from fencepost.model.table.entry_checks import coordinator_checks
 from fencepost.model.table.expr import Expr, all_of
 from fencepost.model.table.shared_features import GroupId
-from fencepost.model.table.table import Level, Rule
+from fencepost.model.table.table import Level, Rule, replace_steps
 
 
 def ids(prefix: str) -> tuple[Rule, ...]:
@@ -121,22 +121,21 @@ def sender(prefix: str) -> tuple[Rule, ...]:
     )
 
 
+_BUMP_BEFORE_TARGET = {
+    do: (Do.BUMP_EPOCH, do) for do in (Do.RECOMPUTE_TARGET, Do.RECOMPUTE_TARGET_AT_ONCE)
+}
+
+
 def with_bump(rule: Rule) -> tuple[Rule, Rule]:
     """Split a rule in two: an equal subscription, and another one, for which the epoch grows.
 
     The epoch grows before the target is looked at.
     """
-    changed = []
-    for do in rule.effect:
-        if do in {Do.RECOMPUTE_TARGET, Do.RECOMPUTE_TARGET_AT_ONCE}:
-            changed.append(Do.BUMP_EPOCH)
-        changed.append(do)
     return (
         rule.but(guard=all_of(rule.guard, when(change=UNCHANGED))),
-        rule.but(
+        replace_steps(rule, _BUMP_BEFORE_TARGET).but(
             id=f"{rule.id}-CHANGED",
             guard=all_of(rule.guard, when(change=CHANGED)),
-            effect=tuple(changed),
             because=f"{rule.because}; its subscription is another one, so the target is made anew",
         ),
     )

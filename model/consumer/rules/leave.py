@@ -46,6 +46,8 @@ from fencepost.model.table.table import Level, Rule, Table
 VERSION = version_feature(1)
 
 GONE = (Do.REMOVE_MEMBER, Do.BUMP_EPOCH)
+SETTLED = "; a group that is left empty has nothing to assign"
+"""The words for `Do.SETTLE_EMPTY` in the reason of a rule."""
 
 CHECKS = (
     Rule(

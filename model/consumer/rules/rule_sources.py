@@ -38,6 +38,8 @@ KAFKA_DELETING = f"KIP-229 (DeleteGroups); {_ALL}"
 KIP_1043 = f"KIP-1043 (administration of groups); {_ALL}"
 KAFKA_FAILOVER = f"Kafka: loading of groups by a new coordinator; {_ALL}"
 KAFKA_20641 = f"KAFKA-20641; {_ALL}"
+KAFKA_20442 = "KAFKA-20442 (the target of an empty group), since 4.4; seen on 4.4.0"
+KAFKA_20601 = "KAFKA-20601 (full groups), since 4.4; seen on 4.4.0"
 KAFKA_CLEANUP = "Kafka: cleaning of groups (offsets.retention.check.interval.ms)"
 
 _STATIC, _HEARTBEAT, _LEAVE = (
