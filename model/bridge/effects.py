@@ -25,8 +25,6 @@ class Do(Enum):
     HAND_OUT_ID = "make a member id"
     ANSWER_JOIN = "answer NONE with the caller's epoch as generation, without leader and members"
     ANSWER_SYNC = "answer NONE with the caller's assignment"
-    STORE_OFFSETS = "store the offsets"
-    ANSWER_OFFSETS = "answer the stored offsets"
     UPGRADE = (
         "the group is a consumer group: its epoch is the generation, its target the assignments; "
         "parked requests get REBALANCE_IN_PROGRESS"
@@ -76,8 +74,8 @@ TABLES: dict[str, frozenset[Enum]] = {
         {Common.RESTART_SESSION, Do.START_JOIN_TIMER, Do.STOP_SYNC_TIMER, Do.ANSWER_SYNC}
     ),
     HEARTBEAT_TABLE: frozenset({Common.RESTART_SESSION, Do.START_JOIN_TIMER}),
-    COMMIT_TABLE: frozenset({Do.STORE_OFFSETS}),
-    FETCH_TABLE: frozenset({Do.ANSWER_OFFSETS}),
+    COMMIT_TABLE: frozenset({Common.STORE_OFFSETS}),
+    FETCH_TABLE: frozenset({Common.ANSWER_OFFSETS}),
     UPGRADE_TABLE: frozenset({Do.UPGRADE, Do.START_ANEW}),
     DOWNGRADE_TABLE: frozenset({Do.DOWNGRADE, Do.REBALANCE, Do.ANSWER_AT_ZERO}),
     JOIN_TIMEOUT_TABLE: _ENDS,

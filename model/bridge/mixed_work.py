@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from fencepost.model.bridge.effects import Do
 from fencepost.model.consumer.consumer_work import ConsumerWork
 from fencepost.model.consumer.group import JOIN, SYNC, ClassicSide, ConsumerGroup, Member
-from fencepost.model.consumer.perform import bump_epoch, caller, heartbeat, store_offsets
+from fencepost.model.consumer.perform import bump_epoch, caller, heartbeat
 from fencepost.model.messages.messages import JoinGroupRequest, JoinGroupResponse, SyncGroupResponse
 from fencepost.model.messages.subscription import PROTOCOL_TYPE, encode_assignment, version_of
 from fencepost.model.work import Effect, Incoming, Span
@@ -112,7 +112,7 @@ def _emit(work: MixedWork, answer: JoinGroupResponse | SyncGroupResponse) -> Non
 
 
 def _convert(work: MixedWork) -> None:
-    """Mark a conversion, or an answer; the handler does it."""
+    """Mark a conversion; the handler does it."""
 
 
 EFFECTS: Mapping[Enum, Effect] = {
@@ -124,8 +124,6 @@ EFFECTS: Mapping[Enum, Effect] = {
     Do.HAND_OUT_ID: hand_out_id,
     Do.ANSWER_JOIN: answer_join,
     Do.ANSWER_SYNC: answer_sync,
-    Do.STORE_OFFSETS: store_offsets,
-    Do.ANSWER_OFFSETS: _convert,
     Do.UPGRADE: _convert,
     Do.START_ANEW: _convert,
     Do.DOWNGRADE: _convert,

@@ -293,7 +293,7 @@ COMMIT = Table(
             when(same_generation=True),
             Error.NONE,
             "a classic member commits with its generation, in any version",
-            Do.STORE_OFFSETS,
+            Common.STORE_OFFSETS,
         ),
         _rule(
             "MG-COMMIT-ILLEGAL-GENERATION",
@@ -315,7 +315,7 @@ FETCH = Table(
             when(same_generation=True),
             Error.NONE,
             "a classic member reads with its generation",
-            Do.ANSWER_OFFSETS,
+            Common.ANSWER_OFFSETS,
         ),
         _rule(
             "MG-FETCH-ILLEGAL-GENERATION",
