@@ -36,7 +36,7 @@ from fencepost.model.consumer import answer_bodies
 from fencepost.model.consumer.consumer_protocol import CONSUMER
 from fencepost.model.consumer.consumer_work import ConsumerWork
 from fencepost.model.consumer.group import JOIN, SYNC, ConsumerGroup, Partitions
-from fencepost.model.consumer.handlers import partition_count
+from fencepost.model.consumer.handlers import named_partitions, partition_count
 from fencepost.model.consumer.open_targets import decided
 from fencepost.model.consumer.topics import TopicIds, rows_of
 from fencepost.model.machine import Machine
@@ -393,13 +393,10 @@ def commit(
         return shared(machine, group, request, message, span, here, group_id)
     rule = machine.decide(COMMIT_TABLE, (member.epoch == message.generation_id,))
     assert rule.answer is not None
-    codes: dict[tuple[str, int], int | str] = {}
-    for topic in message.topics:
-        count = partition_count(machine, request, topic.name)
-        for part in topic.partitions:
-            exists = 0 <= part.partition_index < count
-            error = rule.answer if exists else Error.UNKNOWN_TOPIC_OR_PARTITION
-            codes[topic.name, part.partition_index] = error.value
+    codes: dict[tuple[str, int], int | str] = {
+        place: (rule.answer if exists else Error.UNKNOWN_TOPIC_OR_PARTITION).value
+        for place, exists in named_partitions(machine, request, message)
+    }
     work = MixedWork(group, span, request)
     work.caller = message.member_id
     work.stored = frozenset(place for place, code in codes.items() if code == 0)

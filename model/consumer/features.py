@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+from fencepost.model.consumer.answer_bodies import is_full
 from fencepost.model.consumer.group import RELEASED_EPOCH, ConsumerGroup, Member
 from fencepost.model.consumer.settings import MAX_SIZE
 from fencepost.model.consumer.topics import NO_IDS, TopicIds, partitions_in
@@ -114,9 +115,7 @@ def has_blank_id(request: ConsumerGroupHeartbeatRequest) -> bool:
 
 def fields(join: ConsumerGroupHeartbeatRequest) -> Fields:
     """Check that a join has a rebalance timeout, a subscription, and owns nothing."""
-    subscribes = join.subscribed_topic_names is not None or join.subscribed_topic_regex is not None
-    complete = subscribes and join.rebalance_timeout_ms != -1 and join.topic_partitions == ()
-    return Fields.COMPLETE if complete else Fields.INCOMPLETE
+    return Fields.COMPLETE if is_full(join) and not join.topic_partitions else Fields.INCOMPLETE
 
 
 def _compared(group: ConsumerGroup | None, request: ConsumerGroupHeartbeatRequest) -> Member | None:

@@ -5,7 +5,7 @@ A handler makes the points of a request, carries out the rule of each, and answe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import product
 from typing import Any
@@ -105,6 +105,17 @@ def partition_count(machine: Machine, request: Incoming, name: str) -> int:
         return 0
     topic = None if machine.topics is None else machine.topics[name]
     return machine.config[PARTITIONS] or 0 if topic is None else topic.partitions
+
+
+def named_partitions(
+    machine: Machine, request: Incoming, commit: CommitRequest
+) -> Iterator[tuple[TopicPartition, bool]]:
+    """Yield each partition of a commit, with True if it exists."""
+    for topic in commit.topics:
+        count = partition_count(machine, request, topic.name)
+        for part in topic.partitions:
+            number = part.partition_index
+            yield TopicPartition(topic.name, number), 0 <= number < count
 
 
 def remove(
@@ -234,14 +245,11 @@ def commit(
     """Handle an OffsetCommit, or a TxnOffsetCommit, whose transaction is committed at once."""
     codes: dict[tuple[str, int], int | str] = {}
     known: list[TopicPartition] = []
-    for topic in message.topics:
-        for part in topic.partitions:
-            place = TopicPartition(topic.name, part.partition_index)
-            count = partition_count(machine, request, topic.name)
-            if not 0 <= part.partition_index < count:
-                codes[place] = Error.UNKNOWN_TOPIC_OR_PARTITION.value
-            else:
-                known.append(place)
+    for place, exists in named_partitions(machine, request, message):
+        if exists:
+            known.append(place)
+        else:
+            codes[place] = Error.UNKNOWN_TOPIC_OR_PARTITION.value
     missing = not known and bool(codes)
     point = features.commit_point(group, message, request.version, here, missing=missing)
     ids = message.member_id, message.group_instance_id
@@ -262,9 +270,10 @@ def commit(
         assert own.answer is not None
         codes[place] = own.answer.value
     work.stored = frozenset(p for p, own in rules.items() if Do.STORE_OFFSETS in own.effect)
-    for do in (Do.CREATE_GROUP_AT_ZERO, Do.STORE_OFFSETS):
-        if work.stored and (do in rule.effect or do is Do.STORE_OFFSETS):
-            machine.effects[do](work)
+    if work.stored:
+        if Do.CREATE_GROUP_AT_ZERO in rule.effect:
+            machine.effects[Do.CREATE_GROUP_AT_ZERO](work)
+        machine.effects[Do.STORE_OFFSETS](work)
     work.emit(request.id, answer_bodies.commit_answer(message, codes))
     return (work.outcome(),)
 
@@ -308,24 +317,16 @@ _NOBODY = features.removal_point(ConsumerGroup(), "", None)
 # Timers.
 
 
-def _end_session(
+_TIMEOUTS = {SESSION: "session timeout", REBALANCE: "rebalance timeout"}
+"""Kind of a member's timer → the table of its end."""
+
+
+def _end_member(
     machine: Machine, group: ConsumerGroup, work: ConsumerWork, timer: Timer
-) -> list[ConsumerWork]:
-    return _expire(machine, group, work, timer, "session timeout")
-
-
-def _end_rebalance(
-    machine: Machine, group: ConsumerGroup, work: ConsumerWork, timer: Timer
-) -> list[ConsumerWork]:
-    return _expire(machine, group, work, timer, "rebalance timeout")
-
-
-def _expire(
-    machine: Machine, group: ConsumerGroup, work: ConsumerWork, timer: Timer, table: str
 ) -> list[ConsumerWork]:
     work.caller = timer.subject
     point = features.subject_point(group, timer.subject)
-    return machine.perform(work, machine.decide(table, point))
+    return machine.perform(work, machine.decide(_TIMEOUTS[timer.kind], point))
 
 
 def _end_assignment(
@@ -341,8 +342,7 @@ def _clean(
 
 
 TIMERS = {
-    SESSION: _end_session,
-    REBALANCE: _end_rebalance,
+    **dict.fromkeys(_TIMEOUTS, _end_member),
     ASSIGNMENT: _end_assignment,
     CLEANUP: _clean,
 }
