@@ -12,9 +12,10 @@ from typing import TypedDict, Unpack
 
 from fencepost.model.consumer import vocabulary
 from fencepost.model.consumer.vocabulary import INST, MID, Inst, Mid
-from fencepost.model.table.columns import VERSION, Cell, Columns
-from fencepost.model.table.expr import Expr, Feature, all_of
-from fencepost.model.table.shared_features import COORDINATOR, ROOM, Availability, Room, Word
+from fencepost.model.table import shared_features
+from fencepost.model.table.columns import Cell, Columns, column_features
+from fencepost.model.table.expr import Expr, Feature
+from fencepost.model.table.shared_features import ROOM, Availability, Room, Word
 
 
 class Offer(Word):
@@ -108,26 +109,8 @@ def feasible(answers: dict[int, Hashable]) -> bool:
     return vocabulary.feasible(answers)
 
 
-_FEATURES = {
-    "coordinator": COORDINATOR,
-    "policy": POLICY,
-    "room": ROOM,
-    "offer": OFFER,
-    "mid": MID,
-    "inst": INST,
-    "sender": SENDER,
-    "same_generation": SAME_GENERATION,
-    "same_protocol": SAME_PROTOCOL,
-    "rejoin": REJOIN,
-    "has_members": HAS_MEMBERS,
-    "is_consumer": IS_CONSUMER,
-    "fits": FITS,
-    "plain": PLAIN,
-    "cause": CAUSE,
-}
-
 COLUMNS = Columns(
-    {name: _FEATURES[name] for name in Cells.__annotations__ if name != VERSION},
+    column_features(Cells, globals(), vars(vocabulary), vars(shared_features)),
     related=(MID, INST, SENDER, ROOM),
     feasible=feasible,
     headings=("mid", "inst"),
@@ -139,5 +122,4 @@ def when(*conditions: Expr, **cells: Unpack[Cells]) -> Expr:
 
     Takes and raises what `Columns.guard` does.
     """
-    guard = COLUMNS.guard(cells)
-    return all_of(*conditions, guard) if conditions else guard
+    return COLUMNS.guard(cells, *conditions)

@@ -25,8 +25,8 @@ from fencepost.model.classic.vocabulary import (
     Trigger,
 )
 from fencepost.model.table import shared_features
-from fencepost.model.table.columns import VERSION, Cell, Columns
-from fencepost.model.table.expr import Expr, Feature, all_of
+from fencepost.model.table.columns import Cell, Columns, column_features
+from fencepost.model.table.expr import Expr
 from fencepost.model.table.shared_features import Availability, GroupId, Inst, Record, Room
 
 
@@ -64,15 +64,8 @@ class Cells(TypedDict, total=False):
     membership: Cell[Membership]
 
 
-def _feature(column: str) -> Feature:
-    """Return the feature of a column: the constant of that name, shared or of this protocol."""
-    home = shared_features if hasattr(shared_features, column.upper()) else vocabulary
-    feature: Feature = getattr(home, column.upper())
-    return feature
-
-
 COLUMNS = Columns(
-    {name: _feature(name) for name in Cells.__annotations__ if name != VERSION},
+    column_features(Cells, vars(shared_features), vars(vocabulary)),
     related=vocabulary.RELATED,
     feasible=vocabulary.feasible,
     headings=("mid", "inst", "state"),
@@ -96,5 +89,4 @@ def when(*conditions: Expr, **cells: Unpack[Cells]) -> Expr:
     `conditions`: of your own columns, such as `MINE.among(…)`.  Takes and raises what
     `Columns.guard` does.
     """
-    guard = COLUMNS.guard(cells)
-    return all_of(*conditions, guard) if conditions else guard
+    return COLUMNS.guard(cells, *conditions)

@@ -23,8 +23,8 @@ from fencepost.model.consumer.vocabulary import (
     Subject,
 )
 from fencepost.model.table import shared_features
-from fencepost.model.table.columns import VERSION, Cell, Columns
-from fencepost.model.table.expr import Expr, Feature, all_of
+from fencepost.model.table.columns import Cell, Columns, column_features
+from fencepost.model.table.expr import Expr
 from fencepost.model.table.shared_features import Availability, GroupId, Room
 
 
@@ -55,15 +55,8 @@ class Cells(TypedDict, total=False):
     stored: Cell[Stored]
 
 
-def _feature(column: str) -> Feature:
-    """Return the feature of a column: the constant of that name, of this protocol or shared."""
-    home = vocabulary if column.upper() in vars(vocabulary) else shared_features
-    feature: Feature = getattr(home, column.upper())
-    return feature
-
-
 COLUMNS = Columns(
-    {name: _feature(name) for name in Cells.__annotations__ if name != VERSION},
+    column_features(Cells, vars(vocabulary), vars(shared_features)),
     related=vocabulary.RELATED,
     feasible=vocabulary.feasible,
     headings=("mid", "inst", "holder", "group"),
@@ -86,5 +79,4 @@ def when(*conditions: Expr, **cells: Unpack[Cells]) -> Expr:
     `conditions`: further ones, such as of your own columns.  Takes and raises what `Columns.guard`
     does.
     """
-    guard = COLUMNS.guard(cells)
-    return all_of(*conditions, guard) if conditions else guard
+    return COLUMNS.guard(cells, *conditions)

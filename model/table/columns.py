@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress, product
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from fencepost.model.table.expr import (
     Conjunction,
@@ -39,6 +39,18 @@ class UnknownColumnError(UnknownNameError, ValueError):
     """Raised for an unknown column."""
 
 
+def column_features(cells: type, *homes: Mapping[str, Any]) -> dict[str, Feature]:
+    """Return column → its feature: the constant of that name in the first home that has it.
+
+    `cells`: the columns, as a TypedDict.  `homes`: the variables of modules.
+    """
+    names = {name: name.upper() for name in cells.__annotations__ if name != VERSION}
+    return {
+        name: next(home[constant] for home in homes if constant in home)
+        for name, constant in names.items()
+    }
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Columns:
     """The features of a protocol's rules, as columns of its tables.
@@ -64,14 +76,16 @@ class Columns:
         """Return the column of a feature; None if it has none."""
         return next((name for name, own in self.features.items() if own is feature), None)
 
-    def guard(self, cells: Mapping[str, object]) -> Expr:
+    def guard(self, cells: Mapping[str, object], *conditions: Expr) -> Expr:
         """Make the guard that holds where each column has the value, or one of the values.
 
-        `version` takes a condition on the table's own version: `version=VERSION.at_least(4)`.
-        Raises ValueError that names the column and the remedy: for a column that doesn't exist, a
-        value that the column's feature never has, and a cell without values.
+        `conditions`: further ones, which must hold, too.  `version` takes a condition on the
+        table's own version: `version=VERSION.at_least(4)`.  Raises ValueError that names the column
+        and the remedy: for a column that doesn't exist, a value that the column's feature never
+        has, and a cell without values.
         """
-        return all_of(*(self._condition(column, cell) for column, cell in cells.items()))
+        guard = all_of(*(self._condition(column, cell) for column, cell in cells.items()))
+        return all_of(*conditions, guard) if conditions else guard
 
     def _condition(self, column: str, cell: object) -> Expr:
         if column == VERSION:
