@@ -6,7 +6,7 @@ from typing import Any
 
 
 def heartbeat_body(member: str, epoch: int, **changes: Any) -> dict[str, Any]:
-    """A heartbeat of version 1 in group g: a join to topic t, if the epoch is 0."""
+    """Make a heartbeat of version 1 in group g: a join to topic t, if the epoch is 0."""
     full = epoch == 0
     return {
         "groupId": "g",
@@ -23,6 +23,6 @@ def heartbeat_body(member: str, epoch: int, **changes: Any) -> dict[str, Any]:
     }
 
 
-def assigned(body: dict[str, Any]) -> dict[str, list[int]]:
-    """The partitions in an assignment, by the id of their topic."""
+def assigned_partitions(body: dict[str, Any]) -> dict[str, list[int]]:
+    """Return the partitions of an assignment, by the id of their topic."""
     return {row["topicId"]: row["partitions"] for row in body["assignment"]["topicPartitions"]}

@@ -5,7 +5,7 @@ Scripts are steps with `;` between them, each a verb, a member id, maybe an inst
     join m1 A v=0 topics=t,u r=2000; beat m1; release m1 A; wait 4000; join m2 A
 
 Where the model leaves the target open, the world takes a balanced one that moves little, or that of
-`wants`.  A client sends what it was told last: its epoch, its instance, what it may own.
+`wants`.  A client sends the epoch and the partitions of its last answer, and its instance.
 """
 
 from __future__ import annotations
@@ -60,13 +60,13 @@ CONFIG: Config = {
 
 @dataclass
 class Client:
-    """What a client knows of itself."""
+    """A client: its instance, and the epochs and partitions of its last two answers."""
 
     instance: str | None = None
     epoch: int = 0
     previous: int = 0
-    told: frozenset[TopicPartition] = frozenset()
-    before: frozenset[TopicPartition] = frozenset()
+    assigned: frozenset[TopicPartition] = frozenset()
+    assigned_before: frozenset[TopicPartition] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -120,30 +120,41 @@ class ConsumerWorld:
         return self.there().timer(kind, member_id)
 
     def left_ms(self, member_id: str, kind: str = SESSION) -> int | None:
-        """The time until a timer of a member, if it runs."""
+        """Return the time until a timer of a member expires, if it runs."""
         timer = self.timer(kind, member_id)
         return None if timer is None else timer.earliest - self.now
 
     def numbers(self, member_id: str) -> set[int]:
-        """The partitions that a member may own, without their topic."""
+        """Return the partitions that a member may own, without their topic."""
         return {p.partition for p in self.member(member_id).partitions()}
 
     # Requests.
 
     def ask(self, message: Message, version: int, client_id: str = "c") -> Reply:
+        chosen, outcomes = self._handle(message, version, client_id)
+        (emission,) = chosen.emissions
+        assert emission.message is not None
+        return self._reply(emission.message, emission.rule, outcomes)
+
+    def _handle(self, message: Message, version: int, client_id: str) -> tuple[Outcome, int]:
+        """Handle a request; return the outcome that the world takes, and the number of outcomes."""
         self.sent += 1
-        fresh = "made" if self.group is None or self.group.member("made") is None else "made-again"
+        fresh = self._fresh_id()
         incoming = Incoming(str(self.sent), client_id, message.API, version, message, fresh)
         outcomes = self.machine.handle(self.group, incoming, Span(self.now, self.now), group_id="g")
         chosen = min(outcomes, key=self._distance)
-        self.group = chosen.group
-        self.rules.update(chosen.rules)
-        (emission,) = chosen.emissions
-        assert emission.message is not None
-        return self._reply(emission.message, emission.rule, len(outcomes))
+        self._take(chosen)
+        return chosen, len(outcomes)
+
+    def _fresh_id(self) -> str:
+        return "made" if self.group is None or self.group.member("made") is None else "made-again"
+
+    def _take(self, outcome: Outcome) -> None:
+        self.group = outcome.group
+        self.rules.update(outcome.rules)
 
     def _distance(self, outcome: Outcome) -> tuple[Any, ...]:
-        """How far an outcome's target is from what is wanted, from balance, and from before."""
+        """Measure the distance of a target from `wants`, from balance, and from the one before."""
         group = outcome.group
         if group is None:
             return ()
@@ -208,7 +219,7 @@ class ConsumerWorld:
                 instance_id=instance,
                 rack_id=rack,
                 rebalance_timeout_ms=r,
-                subscribed_topic_names=_names(topics),
+                subscribed_topic_names=topic_names(topics),
                 server_assignor=assignor,
                 topic_partitions=self._rows(owned, Client()),
             ),
@@ -228,7 +239,7 @@ class ConsumerWorld:
         epoch: str | int = "current",
         v: int = 1,
         topics: str | None = None,
-        owned: str | None = "told",
+        owned: str | None = "assigned",
         r: int = -1,
         assignor: str | None = None,
         learns: bool = True,
@@ -241,7 +252,7 @@ class ConsumerWorld:
                 member_epoch=self._epoch(member_id, epoch),
                 instance_id=client.instance if instance == "own" else instance,
                 rebalance_timeout_ms=r,
-                subscribed_topic_names=_names(topics),
+                subscribed_topic_names=topic_names(topics),
                 server_assignor=assignor,
                 topic_partitions=self._rows(owned, client),
             ),
@@ -254,7 +265,10 @@ class ConsumerWorld:
     def _rows(self, owned: str | None, client: Client) -> Any:
         if owned is None or owned == "null":
             return None
-        named = {"told": client.told, "stale": client.before | client.told}
+        named = {
+            "assigned": client.assigned,
+            "stale": client.assigned_before | client.assigned,
+        }
         wanted = named.get(owned)
         if wanted is None:
             wanted = frozenset(TopicPartition("t", int(n)) for n in owned.split(",") if n)
@@ -265,7 +279,7 @@ class ConsumerWorld:
         if reply.epoch != client.epoch:
             client.previous, client.epoch = client.epoch, reply.epoch
         if reply.partitions is not None:
-            client.before, client.told = client.told, reply.partitions
+            client.assigned_before, client.assigned = client.assigned, reply.partitions
 
     def _go(self, member_id: str, instance: str | None, epoch: int, v: int = 1) -> Reply:
         message = ConsumerGroupHeartbeatRequest(
@@ -323,8 +337,8 @@ class ConsumerWorld:
             named = (CommitTopic(name="t", partitions=commits),)
             reply = self.ask(OffsetCommitRequest(topics=named, **ids), v)
         codes = [p.error_code for t in reply.message.topics for p in t.partitions]  # type: ignore[attr-defined]
-        rows_told = tuple(map(error_name, codes))
-        return Reply(rows_told[0], reply.message, reply.rule, 1, rows=rows_told)
+        errors = tuple(map(error_name, codes))
+        return Reply(errors[0], reply.message, reply.rule, 1, rows=errors)
 
     def txn(self, *names: str, **options: Any) -> Reply:
         return self.commit(*names, in_transaction=True, **options)
@@ -352,20 +366,23 @@ class ConsumerWorld:
             if timer.earliest > end:
                 break
             self.now = max(self.now, timer.earliest)
-            (outcome,) = self.machine.expire(self.group, timer, Span(self.now, self.now))
-            self.group = outcome.group
+            self._fire(timer)
         self.now = end
+
+    def _fire(self, timer: Timer) -> None:
+        (outcome,) = self.machine.expire(self.group, timer, Span(self.now, self.now))
+        self.group = outcome.group
 
     def failover(self) -> None:
         (outcome,) = self.machine.failover(self.group, Span(self.now, self.now))
         self.group = outcome.group
 
     def settle(self) -> None:
-        """Let all live members send heartbeats until nothing changes."""
+        """Let all live members of this protocol send heartbeats until nothing changes."""
         for _ in range(20):
             before = self.there()
             for member in self.there().members:
-                if not member.is_released:
+                if member.classic is None and not member.is_released:
                     assert self.beat(member.member_id).error == "NONE"
             if self.there() == before:
                 return
@@ -405,5 +422,5 @@ class ConsumerWorld:
         return None
 
 
-def _names(names: str | None) -> tuple[str, ...] | None:
+def topic_names(names: str | None) -> tuple[str, ...] | None:
     return None if names is None or names == "null" else tuple(filter(None, names.split(",")))

@@ -2,9 +2,9 @@
 
 Scripts have the steps of `consumer_world`, and those of classic members, which begin with `c`:
 
-    found A B; cbeat c1; join m1 A; cjoin c3 C; csync c3; wait 1000
+    form A B; cbeat c1; join m1 A; cjoin c3 C; csync c3; wait 1000
 
-`found` makes a classic group of static members c1, c2, ... that share the partitions.  A member
+`form` makes a classic group of static members c1, c2, ... that share the partitions.  A member
 that the world doesn't know joins without a member id, and gets its name.
 """
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-from support.consumer_world import ConsumerWorld, R, Reply, S, _names, error_name
+from support.consumer_world import ConsumerWorld, R, Reply, S, error_name, topic_names
 
 from fencepost.model.classic.group import Group
 from fencepost.model.messages.consumer_messages import ConsumerGroupDescribeRequest
@@ -38,7 +38,7 @@ from fencepost.model.messages.subscription import (
     encode_assignment,
     encode_subscription,
 )
-from fencepost.model.work import Emission, Incoming, Outcome, Span
+from fencepost.model.work import Emission, Outcome, Span, Timer
 
 DELAY = 3_000
 PARKED = "parked"
@@ -48,7 +48,7 @@ _CLASSIC = (JoinGroupResponse, SyncGroupResponse, HeartbeatResponse)
 
 
 def _with_user_data(assignment: bytes, user_data: bytes) -> bytes:
-    """An assignment with data of its assignor at its end, where there is no data yet."""
+    """Add data of its assignor to the end of an assignment, which has no such data yet."""
     return (
         assignment[:-4] + struct.pack(">i", len(user_data)) + user_data if user_data else assignment
     )
@@ -71,22 +71,20 @@ class MixedWorld(ConsumerWorld):
         return group
 
     def ask(self, message: Message, version: int, client_id: str = "c") -> Reply:
-        self.sent += 1
-        incoming = Incoming(str(self.sent), client_id, message.API, version, message, self.fresh)
-        outcomes = self.machine.handle(self.group, incoming, Span(self.now, self.now), group_id="g")
-        chosen = min(outcomes, key=self._distance)
-        self._take(chosen)
+        chosen, outcomes = self._handle(message, version, client_id)
         answer = self.answers.get(str(self.sent))
         if answer is None:
-            return Reply(PARKED, message, "", len(outcomes))
-        return self._reply(answer, chosen.rules[0], len(outcomes))
+            return Reply(PARKED, message, "", outcomes)
+        return self._reply(answer, chosen.rules[0], outcomes)
+
+    def _fresh_id(self) -> str:
+        return self.fresh
 
     def _distance(self, outcome: Outcome) -> tuple[Any, ...]:
         return () if isinstance(outcome.group, Group) else super()._distance(outcome)
 
     def _take(self, outcome: Outcome) -> None:
-        self.group = outcome.group
-        self.rules.update(outcome.rules)
+        super()._take(outcome)
         emission: Emission
         for emission in outcome.emissions:
             self.answers[emission.request_id] = emission.message
@@ -110,21 +108,14 @@ class MixedWorld(ConsumerWorld):
             )
         return super()._reply(message, rule, outcomes)
 
-    def wait(self, ms: int) -> None:
-        end = self.now + ms
-        while self.group is not None and self.group.timers:
-            timer = min(self.group.timers, key=lambda t: (t.earliest, t))
-            if timer.earliest > end:
-                break
-            self.now = max(self.now, timer.earliest)
-            outcomes = self.machine.expire(self.group, timer, Span(self.now, self.now))
-            self._take(outcomes[0])
-        self.now = end
+    def _fire(self, timer: Timer) -> None:
+        outcomes = self.machine.expire(self.group, timer, Span(self.now, self.now))
+        self._take(outcomes[0])
 
     # Classic members.
 
-    def found(self, *instances: str, kind: str = "consumer", user_data: bytes = b"") -> None:
-        """Make a classic group, which shares the partitions among its members.
+    def form(self, *instances: str, kind: str = "consumer", user_data: bytes = b"") -> None:
+        """Make a classic group, and share the partitions among its members.
 
         `user_data`: the assignor's own, in each assignment.
         """
@@ -167,7 +158,7 @@ class MixedWorld(ConsumerWorld):
     ) -> Reply:
         known = member_id if member_id in self.generations else ""
         partitions = tuple(TopicPartition("t", int(n)) for n in owned.split(",") if n)
-        metadata = encode_subscription(Subscription(_names(topics) or (), partitions))
+        metadata = encode_subscription(Subscription(topic_names(topics) or (), partitions))
         if broken:
             metadata = metadata[:5]
         self.fresh = member_id
@@ -245,25 +236,11 @@ class MixedWorld(ConsumerWorld):
         return Reply(error_name(topic.partitions[0].error_code), reply.message, reply.rule, 1)
 
     def _step(self, words: list[str]) -> Reply | None:
-        if words[0] == "found":
+        if words[0] == "form":
             names = [word for word in words[1:] if "=" not in word]
-            self.found(*names, kind="connect" if "kind=connect" in words else "consumer")
-            return None
-        if words[0] == "settle_consumers":
-            self.settle_consumers()
+            self.form(*names, kind="connect" if "kind=connect" in words else "consumer")
             return None
         return super()._step(words)
-
-    def settle_consumers(self) -> None:
-        """Let the members of the consumer protocol send heartbeats until nothing changes."""
-        for _ in range(20):
-            before = self.there()
-            for member in before.members:
-                if member.classic is None and not member.is_released:
-                    assert self.beat(member.member_id).error == "NONE"
-            if self.there() == before:
-                return
-        raise AssertionError("the group does not settle")
 
     def describe_error(self) -> Reply:
         return self.ask(ConsumerGroupDescribeRequest(group_ids=("g",)), 1)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.consumer_bodies import assigned, heartbeat_body
+from support.consumer_bodies import assigned_partitions, heartbeat_body
 
 from fencepost.conformance.serve.adapter import serve
 from fencepost.conformance.targets.in_process import ModelCoordinator
@@ -85,7 +85,10 @@ def test_every_revision_answers_and_leads_a_group(revision: str) -> None:
         beat(3, "m2", 0, instanceId="A", subscribedTopicNames=["u", "t"]),
         revision=revision,
     )
-    assert assigned(body_in(first)) == {ID[:-2] + "TQ": [0, 1, 2, 3], ID[:-2] + "UQ": [0]}
+    assert assigned_partitions(body_in(first)) == {
+        ID[:-2] + "TQ": [0, 1, 2, 3],
+        ID[:-2] + "UQ": [0],
+    }
     assert body_in(second)["memberEpoch"] == -2
     assert body_in(told)["assignment"] == body_in(first)["assignment"]
 
@@ -116,7 +119,7 @@ def test_topics_that_were_not_given_do_not_exist() -> None:
             topics=[topic],
         ),
     )
-    assert assigned(body_in(joined)) == {}
+    assert assigned_partitions(body_in(joined)) == {}
     assert body_in(committed)["topics"][0]["partitions"][0]["errorCode"] == 3
 
 
@@ -125,7 +128,7 @@ def test_a_reset_without_topics_ends_them() -> None:
         given(t=4), {"cmd": "reset", "config": {"num.partitions": 2}}, beat(1, "m1", 0)
     )
     assert "topics" not in reset
-    ((topic, partitions),) = assigned(body_in(joined)).items()
+    ((topic, partitions),) = assigned_partitions(body_in(joined)).items()
     assert topic != ID[:-2] + "TQ"
     assert partitions == [0, 1]
 
@@ -139,9 +142,9 @@ def test_a_target_waits_for_the_interval_and_large_groups_have_one() -> None:
         {"cmd": "advance", "ms": 1000},
         beat(3, "m1", 2, topicPartitions=[]),
     )
-    assert [len(n) for n in assigned(body_in(first)).values()] == [1000]
-    assert assigned(body_in(second)) == {}
-    assert [len(n) for n in assigned(body_in(later)).values()] == [500]
+    assert [len(n) for n in assigned_partitions(body_in(first)).values()] == [1000]
+    assert assigned_partitions(body_in(second)) == {}
+    assert [len(n) for n in assigned_partitions(body_in(later)).values()] == [500]
 
 
 def test_all_settings_of_the_protocol_are_in_force_and_others_are_not_known() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.consumer_bodies import assigned, heartbeat_body
+from support.consumer_bodies import assigned_partitions, heartbeat_body
 from support.served import Client, client
 
 from fencepost.conformance.cases.clients.provocation import Action, Provocation
@@ -35,7 +35,7 @@ async def test_a_static_member_leaves_for_a_while_and_returns(revision: str) -> 
         assert {API_KEYS[api]: (0, 1) for api in CONSUMER_APIS}.items() <= spoken.items()
         metadata = await one.ask("Metadata", 12, {"topics": None})
         joined = await beat(one, "m1", 0, instanceId="A")
-        assert assigned(joined) == {metadata["topics"][0]["topicId"]: [0, 1, 2, 3]}
+        assert assigned_partitions(joined) == {metadata["topics"][0]["topicId"]: [0, 1, 2, 3]}
         assert (await beat(one, "m2", 0, instanceId="A"))["errorCode"] == 111
         assert (await beat(one, "m1", -2, instanceId="A"))["memberEpoch"] == -2
         returned = await beat(one, "m2", 0, instanceId="A")
@@ -51,14 +51,14 @@ async def test_topics_that_are_created_later_have_their_ids_and_deleted_ones_kee
         request = {"topics": [{"name": "u", **CREATED}], "timeoutMs": 1, "validateOnly": False}
         (made,) = (await one.ask("CreateTopics", 7, request))["topics"]
         joined = await beat(one, "m1", 0, subscribedTopicNames=["u", "v"])
-        assert assigned(joined) == {made["topicId"]: [0, 1]}
+        assert assigned_partitions(joined) == {made["topicId"]: [0, 1]}
         named = {"topics": [{"name": "u", "topicId": NO_UUID}], "timeoutMs": 1}
         await one.ask("DeleteTopics", 6, named)
         described = await one.ask("ConsumerGroupDescribe", 1, DESCRIBE)
         (member,) = described["groups"][0]["members"]
         assert member["assignment"]["topicPartitions"][0]["topicId"] == made["topicId"]
         full = await beat(one, "m2", 0, subscribedTopicNames=["u"])
-        assert assigned(full) == {}
+        assert assigned_partitions(full) == {}
 
 
 async def test_a_join_whose_answer_is_lost_is_refused_when_it_is_sent_again() -> None:

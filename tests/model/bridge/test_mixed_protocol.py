@@ -34,7 +34,7 @@ INCONSISTENT, MAX = "INCONSISTENT_GROUP_PROTOCOL", "GROUP_MAX_SIZE_REACHED"
 REBALANCE, GENERATION = "REBALANCE_IN_PROGRESS", "ILLEGAL_GENERATION"
 
 TWO = "join m1 A; join m2 B; settle; "
-CLASSIC = "found A B; "
+CLASSIC = "form A B; "
 UPGRADED = CLASSIC + "join m1 A; "
 """m1 of the consumer protocol has A, c2 of the classic one has B."""
 SHARED = (
@@ -133,8 +133,8 @@ ROWS = (
     Row("C6-classic-leave", CLASSIC + "release c1 A", NOT_FOUND),
     Row("C7-policy", CLASSIC + "join m1 A", NOT_FOUND, config=DISABLED),
     Row("C7-policy-downgrade", CLASSIC + "join m1 A", NOT_FOUND, config=DOWNGRADE),
-    Row("C7-type", "found A B kind=connect; join m1 A", NOT_FOUND),
-    Row("C7-size", "found A B; join m1 A", NOT_FOUND, config={"group.consumer.max.size": 1}),
+    Row("C7-type", "form A B kind=connect; join m1 A", NOT_FOUND),
+    Row("C7-size", "form A B; join m1 A", NOT_FOUND, config={"group.consumer.max.size": 1}),
     Row("C3-classic", CLASSIC + "join m1 A r=-1", "INVALID_REQUEST"),
     Row("C5-classic", CLASSIC + "join m1 A assignor=sticky", "UNSUPPORTED_ASSIGNOR"),
 )
@@ -233,7 +233,7 @@ def test_a_refused_upgrade_and_a_wrong_join_leave_the_classic_group_alone() -> N
 
 def test_an_empty_classic_group_becomes_a_consumer_group_with_its_offsets_and_back() -> None:
     world = MixedWorld("mixed-4.4")
-    world.play("found A; ccommit c1; wait 6000; join m1 A")
+    world.play("form A; ccommit c1; wait 6000; join m1 A")
     assert [o.offset for o in world.there().offsets] == [5]
     world.play("leave m1 A; cjoin c2 B")
     assert [o.offset for o in world.classic.offsets] == [5]
@@ -286,10 +286,10 @@ def test_a_classic_member_gives_up_partitions_with_its_second_join(revision: str
     assert world.cbeat("c1").error == REBALANCE
     world.play("cjoin c1 C")
     assert len(world.csync("c1").partitions or ()) == 2
-    world.play("join m3; settle_consumers")
+    world.play("join m3; settle")
     assert world.cbeat("c1").error == REBALANCE
     mine = ",".join(str(n) for n in sorted(world.numbers("c1")))
-    world.play(f"cjoin c1 C owned={mine}; csync c1; settle_consumers")
+    world.play(f"cjoin c1 C owned={mine}; csync c1; settle")
     lost = {"revoke": len(world.member("c1").revoking)}
     if lost["revoke"]:
         assert world.cbeat("c1").error == REBALANCE
@@ -329,7 +329,7 @@ def test_c7_an_assignor_with_data_of_its_own_is_no_obstacle_but_in_assignments(
     data: bytes,
 ) -> None:
     world = MixedWorld("mixed-4.4")
-    world.found("A", "B", user_data=data)
+    world.form("A", "B", user_data=data)
     reply = world.join("m1", "A")
     assert reply.error == (NOT_FOUND if data else NONE)
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from support.consumer_bodies import assigned, heartbeat_body
+from support.consumer_bodies import assigned_partitions, heartbeat_body
 
 from fencepost.conformance.serve.broker import ModelBroker
 from fencepost.conformance.targets.tcp.namespacing import Names
@@ -52,7 +52,7 @@ async def test_names_and_ids_of_topics_are_those_of_the_case(broker: ModelBroker
             assert reset.topics == TOPICS
             assert reset.config.items() >= SETTINGS.items()
             joined = await beat(scope, 1, "m1", 0, subscribedTopicNames=["t", "u", "v"])
-            assert assigned(joined) == {ID: [0, 1, 2, 3], OTHER: [0, 1, 2, 3]}
+            assert assigned_partitions(joined) == {ID: [0, 1, 2, 3], OTHER: [0, 1, 2, 3]}
             owned = [{"topicId": ID, "partitions": [0]}, {"topicId": OTHER, "partitions": []}]
             assert (await beat(scope, 2, "m1", 2, topicPartitions=owned))["errorCode"] == 0
             (group,) = (await ask(scope, 3, "ConsumerGroupDescribe", **DESCRIBE))["groups"]
@@ -85,7 +85,7 @@ async def test_names_and_ids_of_topics_are_those_of_the_case(broker: ModelBroker
         async with target.scope("another") as scope:
             await scope.reset({}, {"w": Topic(OTHER, 4), "own": Topic(ID, 1)})
             joined = await beat(scope, 1, "m1", 0, subscribedTopicNames=["t", "w", "own"])
-            assert assigned(joined) == {OTHER: [0, 1, 2, 3], ID: [0]}
+            assert assigned_partitions(joined) == {OTHER: [0, 1, 2, 3], ID: [0]}
         made = [len(topic.partitions) for topic in broker.topics.values()]
         assert sorted(made) == [1, 4, 4, 4]  # the run's, two that cases share, the case's own
     assert not broker.topics
