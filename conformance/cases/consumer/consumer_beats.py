@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fencepost.conformance.cases.consumer.consumer_script import (
     ALL,
+    BOTH,
     FULL,
     NOBODY,
     ConsumerScript,
@@ -14,8 +15,6 @@ from fencepost.model.plans.steps import EpochOf, OwnedOf
 
 CASES = registry()
 case = CASES.case
-
-BOTH = ("t", "u")
 
 
 @case("CG-BEAT-ID-MISSING", isolated=True)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from fencepost.conformance.cases.consumer.consumer_script import (
+    BOTH,
     FULL,
     ConsumerScript,
-    made_id,
     owned,
     registry,
 )
+from fencepost.model.plans.steps import IdOf
 
 CASES = registry()
 case = CASES.case
-
-BOTH = ("t", "u")
 
 
 # Checks.
@@ -126,7 +125,7 @@ def dynamic_member_without_id(s: ConsumerScript) -> None:
     s.reconciled("A1")
     s.join("m", member_id="", version=0)
     s.beat("A1", "A1")
-    s.beat("m", member_id=made_id("m"), version=0)
+    s.beat("m", member_id=IdOf("m"), version=0)
 
 
 @case("CG-JOIN-DYNAMIC-NEW")
@@ -148,7 +147,7 @@ def first_static_member(s: ConsumerScript) -> None:
 def static_member_without_id(s: ConsumerScript) -> None:
     """In version 0 the coordinator makes the id of a static member that has none."""
     s.join("A1", member_id="", version=0)
-    s.beat("A1", member_id=made_id("A1"), version=0)
+    s.beat("A1", member_id=IdOf("A1"), version=0)
     s.join("A2")
 
 
@@ -279,7 +278,7 @@ def restart_without_id(s: ConsumerScript) -> None:
     s.reconciled("A1", "B1")
     s.release("A1")
     s.join("A2", member_id="", version=0)
-    s.beat("A2", member_id=made_id("A2"))
+    s.beat("A2", member_id=IdOf("A2"))
     s.beat("B1")
 
 

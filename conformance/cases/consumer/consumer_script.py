@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fencepost.conformance.cases.case_registry import Registry
-from fencepost.conformance.cases.script import AUTO, CASE_PARTITIONS, Script
+from fencepost.conformance.cases.script import AUTO, CASE_PARTITIONS, CASE_TOPICS, Script
 from fencepost.model.consumer.settings import ASSIGNMENT_INTERVAL, MAX_SIZE, SESSION_TIMEOUT
 from fencepost.model.consumer.topics import rows_of
 from fencepost.model.messages.messages import (
@@ -20,14 +20,14 @@ from fencepost.model.messages.messages import (
     CommitTopic,
     FetchGroup,
     FetchTopic,
-    LeavingMember,
     TxnCommitPartition,
     TxnCommitTopic,
 )
 from fencepost.model.messages.subscription import TopicPartition
-from fencepost.model.plans.steps import EpochOf, IdOf, Ms, OwnedOf, instance_of
+from fencepost.model.plans.steps import EpochOf, Ms, OwnedOf, instance_of
 
 ALL = tuple(range(CASE_PARTITIONS))
+BOTH = CASE_TOPICS
 NOBODY = "nobody"
 """A member id that no member has."""
 
@@ -182,17 +182,16 @@ class ConsumerScript(Script):
         topics = (TxnCommitTopic(name=topic, partitions=rows),)
         self.ask(who, "TxnOffsetCommit", transactional_id=who, topics=topics, **says, **fields)
 
-    @staticmethod
     def _committing(
-        who: str, member_id: Any, instance: str | None, epoch: Any, group: str
+        self, who: str, member_id: Any, instance: str | None, epoch: Any, group: str
     ) -> dict[str, Any]:
-        named = {} if instance is None else {"group_instance_id": instance}
-        return {
-            "group_id": group,
-            "generation_id": EpochOf(who) if epoch is AUTO else epoch,
-            "member_id": who if member_id is AUTO else member_id,
-            **named,
-        }
+        return self._member_fields(
+            who,
+            group=group,
+            generation=EpochOf(who) if epoch is AUTO else epoch,
+            member_id=who if member_id is AUTO else member_id,
+            instance=instance,
+        )
 
     def fetch(  # type: ignore[override]
         self,
@@ -220,21 +219,15 @@ class ConsumerScript(Script):
 
     def describe_as_classic(self, *, version: int) -> None:
         """Send DescribeGroups from a connection of its own."""
-        self.ask("admin", "DescribeGroups", version=version, groups=("g",))
+        super().describe(version=version)
 
     def remove(self, *rows: tuple[str, str | None], group: str = "g") -> None:
         """Send LeaveGroup as an administrator does: rows of member id and instance."""
-        members = tuple(LeavingMember(member_id=m, group_instance_id=i) for m, i in rows)
-        self.ask("admin", "LeaveGroup", version=5, group_id=group, members=members)
+        super().leave("admin", *rows, group=group, version=5)
 
     def outlast_session(self, *, beating: Sequence[str] = ()) -> None:
         """Let the group's session timeout pass and a margin more, while some heartbeat."""
         self.outlast("group session", beating=beating)
-
-
-def made_id(who: str) -> IdOf:
-    """Return the id of a member whose id the coordinator made."""
-    return IdOf(who)
 
 
 def registry(**settings: int) -> Registry:

@@ -7,6 +7,7 @@ from typing import Any
 
 from fencepost.conformance.cases.case_registry import Registry
 from fencepost.conformance.cases.consumer.consumer_script import (
+    BOTH,
     SHORT_SESSION,
     ConsumerScript,
     registry,
@@ -15,7 +16,6 @@ from fencepost.conformance.cases.script import AUTO
 from fencepost.model.consumer.settings import ASSIGNMENT_INTERVAL
 from fencepost.model.plans.steps import EpochOf, Ms, OwnedOf
 
-BOTH = ("t", "u")
 CASES = registry(**SHORT_SESSION)
 case = CASES.case
 
