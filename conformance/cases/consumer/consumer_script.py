@@ -37,9 +37,9 @@ SHORT_SESSION: Mapping[str, int] = {SESSION_TIMEOUT: 6000}
 FULL: Mapping[str, int | None] = {MAX_SIZE: 2}
 
 
-def owned(*numbers: int, topic: str = "t") -> Any:
-    """Return partitions of a topic, as a heartbeat says that its sender owns them."""
-    return rows_of(TopicPartition(topic, number) for number in numbers)
+def owned(*numbers: int) -> Any:
+    """Return partitions of topic t, as a heartbeat says that its sender owns them."""
+    return rows_of(TopicPartition("t", number) for number in numbers)
 
 
 class ConsumerScript(Script):
@@ -122,14 +122,14 @@ class ConsumerScript(Script):
 
     # Groups in a state.
 
-    def reconciled(self, *who: str, rounds: int = 2, **join: Any) -> None:
+    def reconciled(self, *who: str) -> None:
         """Let these join one after the other, each until all have taken over their targets."""
         there: list[str] = []
         for name in who:
-            self.join(name, **join)
+            self.join(name)
             if there:
-                for _ in range(rounds):
-                    self.beat(*there)
+                self.beat(*there)
+                self.beat(*there)
                 self.beat(name)
             there.append(name)
 
@@ -156,12 +156,11 @@ class ConsumerScript(Script):
         parts: Sequence[int] = (0,),
         topic: str = "t",
         version: int = 9,
-        group: str = "g",
         **fields: Any,
     ) -> None:
         """Send OffsetCommit of an offset for each of these partitions; `fields`: of `ask`."""
         rows = tuple(CommitPartition(partition_index=n, committed_offset=1) for n in parts)
-        says = self._committing(who, member_id, instance, epoch, group)
+        says = self._committing(who, member_id, instance, epoch)
         topics = (CommitTopic(name=topic, partitions=rows),)
         self.ask(who, "OffsetCommit", version=version, topics=topics, **says, **fields)
 
@@ -178,16 +177,15 @@ class ConsumerScript(Script):
     ) -> None:
         """Send TxnOffsetCommit, in a transaction that is then committed; else as `commit`."""
         rows = tuple(TxnCommitPartition(partition_index=n, committed_offset=1) for n in parts)
-        says = self._committing(who, member_id, instance, epoch, "g")
+        says = self._committing(who, member_id, instance, epoch)
         topics = (TxnCommitTopic(name=topic, partitions=rows),)
         self.ask(who, "TxnOffsetCommit", transactional_id=who, topics=topics, **says, **fields)
 
     def _committing(
-        self, who: str, member_id: Any, instance: str | None, epoch: Any, group: str
+        self, who: str, member_id: Any, instance: str | None, epoch: Any
     ) -> dict[str, Any]:
         return self._member_fields(
             who,
-            group=group,
             generation=EpochOf(who) if epoch is AUTO else epoch,
             member_id=who if member_id is AUTO else member_id,
             instance=instance,
@@ -200,12 +198,11 @@ class ConsumerScript(Script):
         member_id: Any = AUTO,
         epoch: Any = AUTO,
         parts: tuple[int, ...] = (0,),
-        group: str = "g",
     ) -> None:
         """Send OffsetFetch of these partitions."""
         bound_later: Any = EpochOf(who) if epoch is AUTO else epoch
         row = FetchGroup(
-            group_id=group,
+            group_id="g",
             member_id=who if member_id is AUTO else member_id,
             member_epoch=bound_later,
             topics=(FetchTopic(name="t", partition_indexes=parts),),
