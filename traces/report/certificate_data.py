@@ -376,13 +376,14 @@ def cause_key(case: CaseRow) -> Key:
     """
     observed = _PLACE.sub("", without_names(case.observed))
     if (differs := _FIELD.search(case.message)) is not None:
-        observed = f"{observed}, {differs['field']}{_list_difference(**differs.groupdict())}"
+        field, got, want = differs.groups()
+        observed = f"{observed}, {field}{_list_difference(got, want)}"
     if case.broken is None and not observed:
         observed = "" if "passes: take it off" in case.message else case.message
     return case.broken or "", observed
 
 
-def _list_difference(field: str, got: str, want: str) -> str:  # noqa: ARG001  (of the match)
+def _list_difference(got: str, want: str) -> str:
     """Return how a list differs from the right one, by its length; "" for what is no list."""
     if not (got.startswith("[") and want.startswith("[")):
         return ""
