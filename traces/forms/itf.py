@@ -346,7 +346,7 @@ def _consumer_group(group: ConsumerGroup) -> dict[str, Any]:
         "epoch": to_itf(group.epoch),
         "target_epoch": to_itf(group.target_epoch),
         "target": {"#map": [[_id(i), _places(parts)] for i, parts in group.target]},
-        "open": a_set(f"{p.topic}-{p.partition}" for p, _ in group.open),
+        "open": _places(tuple(p for p, _ in group.open)),
         "members": {
             "#map": [
                 [
