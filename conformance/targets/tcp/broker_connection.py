@@ -42,11 +42,9 @@ from fencepost.conformance.targets.tcp.security import (
 )
 from fencepost.conformance.wire.codec import (
     Decoded,
-    decode_message,
     decode_response,
     encode_message,
 )
-from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.errors import kafka_error
 from fencepost.traces.files.bounded import LINE_LIMIT
 
@@ -260,8 +258,7 @@ class Connection(asyncio.Protocol):
             sentence = f"The broker sent {len(frame)} bytes {UNSOLICITED}{detail}."
             self._on_event(Stray(sentence, at, frame[:_QUOTED_BYTES]))
             return
-        decode = decode_response if request.api in ALL_APIS else decode_message
-        decoded = decode(request.api, request.version, frame)
+        decoded = decode_response(request.api, request.version, frame)
         if decoded.correlation_id not in {None, request.correlation_id}:
             sentence = (
                 f"The answer has the correlation id {decoded.correlation_id}, "
