@@ -82,7 +82,8 @@ _HIGHEST = {
 }
 _BATCHES_SINCE = 3
 CONSUMER_BEAT = ConsumerGroupHeartbeatRequest.API
-_MEMBER = "fencepost-probe"
+MEMBER = "fencepost-probe"
+"""The id of a member that tries requests."""
 _ASSIGNED_S = 5.0
 """Seconds to wait until a new topic is assigned."""
 _WITH_IDS = 12
@@ -383,10 +384,8 @@ class Admin:
         Raises AdminError.
         """
         settings: dict[str, int] = {}
-        for names in (
-            [*CONFIG_DEFAULTS, *SETTINGS],
-            None,
-        ):  # 2.7.0 finds no two at once (KAFKA-12235)
+        known = [*CONFIG_DEFAULTS, *SETTINGS]
+        for names in (known, None):  # 2.7.0 finds no two at once (KAFKA-12235)
             resource = {
                 "resourceType": _BROKER_RESOURCE,
                 "resourceName": str(node_id),
@@ -397,7 +396,7 @@ class Admin:
             settings |= {
                 row["name"]: number
                 for row in rows
-                if row["name"] in {*CONFIG_DEFAULTS, *SETTINGS}
+                if row["name"] in known
                 and (number := _number(row["name"], row["value"])) is not None
             }
             if settings:
@@ -465,7 +464,7 @@ class Admin:
         version = self.version_of(CONSUMER_BEAT)
         join = ConsumerGroupHeartbeatRequest(
             group_id=group_id,
-            member_id=_MEMBER,
+            member_id=MEMBER,
             member_epoch=0,
             rebalance_timeout_ms=10_000,
             subscribed_topic_names=(topic,),
@@ -513,30 +512,25 @@ class Admin:
             return [{"groupId": group_id, "members": rows}] if rows else []
         return [{"groupId": group_id, "memberId": member_id} for member_id in member_ids]
 
-    async def _consumer_leaves(self, group_ids: Sequence[str], at: Address) -> list[dict[str, Any]]:
-        """Return the requests that remove the members of groups of the consumer protocol."""
-        if "ConsumerGroupDescribe" not in self.advertised:
-            return []
-        body = {"groupIds": list(group_ids), "includeAuthorizedOperations": False}
-        described = await self.call("ConsumerGroupDescribe", body, at)
-        return [
-            body
-            for group in described["groups"]
-            for body in self._leaves(group["groupId"], [m["memberId"] for m in group["members"]])
-        ]
+    async def _described(self, group_ids: Sequence[str], at: Address) -> list[dict[str, Any]]:
+        """Describe groups, of either protocol; each has its members."""
+        answer = await self.call("DescribeGroups", {"groups": list(group_ids)}, at)
+        groups = [*answer["groups"]]
+        if "ConsumerGroupDescribe" in self.advertised:
+            body = {"groupIds": list(group_ids), "includeAuthorizedOperations": False}
+            groups += (await self.call("ConsumerGroupDescribe", body, at))["groups"]
+        return groups
 
     async def remove_groups(self, group_ids: Sequence[str], at: Address) -> list[str]:
         """Take the members out of groups, then delete them; return those that stay.
 
         Raises AdminError.
         """
-        described = await self.call("DescribeGroups", {"groups": list(group_ids)}, at)
         leaves = [
             body
-            for group in described["groups"]
+            for group in await self._described(group_ids, at)
             for body in self._leaves(group["groupId"], [m["memberId"] for m in group["members"]])
         ]
-        leaves += await self._consumer_leaves(group_ids, at)
         shares = [leaves[first::_AT_ONCE] for first in range(min(_AT_ONCE, len(leaves)))]
         parts = (self._call_in_turn("LeaveGroup", share, at) for share in shares)
         for result in await asyncio.gather(*parts, return_exceptions=True):

@@ -44,6 +44,7 @@ from fencepost.conformance.targets.tcp.broker_connection import (
 from fencepost.conformance.targets.tcp.cluster_admin import (
     CONSUMER_BEAT,
     DEADLINES,
+    MEMBER,
     PARTITIONS,
     AccessError,
     Admin,
@@ -221,7 +222,6 @@ class Failovers:
 _AT_ONCE = 32
 _ATTEMPTS = 3
 """A connection may end by the link's fault; so often at one version, it is the broker's."""
-_MEMBER = "fencepost-probe"
 _MAY_PARK = "JoinGroup"
 
 Findings = dict[str, dict[int, str | None]]
@@ -230,24 +230,24 @@ Findings = dict[str, dict[int, str | None]]
 
 def harmless(api: str, version: int, group_id: str) -> dict[str, Any]:
     """Return a request that changes nothing; writing leaves out what a version lacks."""
-    member = {"groupId": group_id, "generationId": 1, "memberId": _MEMBER}
+    member = {"groupId": group_id, "generationId": 1, "memberId": MEMBER}
     match api:
         case "JoinGroup":
             return {
                 "groupId": group_id,
                 "sessionTimeoutMs": 10_000,
                 "rebalanceTimeoutMs": 10_000,
-                "memberId": _MEMBER,
+                "memberId": MEMBER,
                 "protocolType": "consumer",
                 "protocols": [{"name": "range", "metadata": ""}],
             }
         case "SyncGroup" | "Heartbeat":
             return member
         case "LeaveGroup":
-            rows = {"members": [{"memberId": _MEMBER}]} if version >= 3 else {"memberId": _MEMBER}
+            rows = {"members": [{"memberId": MEMBER}]} if version >= 3 else {"memberId": MEMBER}
             return {"groupId": group_id, **rows}
         case "OffsetCommit":
-            return {"groupId": group_id, "generationIdOrMemberEpoch": 1, "memberId": _MEMBER}
+            return {"groupId": group_id, "generationIdOrMemberEpoch": 1, "memberId": MEMBER}
         case "TxnOffsetCommit":
             return {"transactionalId": group_id, **member}
         case "OffsetFetch":
@@ -261,7 +261,7 @@ def harmless(api: str, version: int, group_id: str) -> dict[str, Any]:
             return {"groupId": group_id}
         case "ConsumerGroupHeartbeat":
             beat = ConsumerGroupHeartbeatRequest(
-                group_id=group_id, member_id=_MEMBER, member_epoch=1
+                group_id=group_id, member_id=MEMBER, member_epoch=1
             )
             return beat.to_body(version)
         case "ConsumerGroupDescribe":
@@ -351,10 +351,13 @@ _OF_GROUPS_SINCE = {"OffsetCommit": 1, "OffsetFetch": 1}
 """Version 0 means offsets in ZooKeeper: no group is asked, and a Kafka without one refuses it."""
 
 
-_OF_CONSUMERS = {**SETTINGS, ASSIGNMENT_INTERVAL: 0}
+_OF_CONSUMERS = {
+    key: value
+    for key, value in {**SETTINGS, ASSIGNMENT_INTERVAL: 0}.items()
+    if key != PARTITIONS_OF_TOPICS
+}
 """Settings of the consumer protocol, with Kafka's defaults; one without the interval, as Kafka
 before 4.3, makes targets at once."""
-del _OF_CONSUMERS[PARTITIONS_OF_TOPICS]
 _UNREPORTED = {"offsets.retention.check.interval.ms": 600_000}
 """Kafka's default, assumed of somebody else's broker unless it reports another value."""
 
