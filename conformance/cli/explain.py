@@ -32,8 +32,8 @@ from fencepost.model.revisions.revisions import CONSUMER_NAMES, is_shipped, ship
 from fencepost.model.revisions.revisions import NAMES as SHIPPED
 from fencepost.model.suggestions import did_you_mean
 from fencepost.model.table.table import Level, Rule, Table
-from fencepost.properties.checking.consumer_promises import CONSUMER_PROMISES
-from fencepost.properties.checking.liveness import PROMISES, Promise
+from fencepost.properties.checking.consumer_promises import ALL_PROMISES
+from fencepost.properties.checking.liveness import Promise
 from fencepost.properties.claims.property_registry import ALL_PROPERTIES
 from fencepost.properties.logic.logic import Engine, Property
 
@@ -106,7 +106,7 @@ def explain_command(name: str, revision: str) -> None:
     chosen = find_revision(revision)
     screen = console()
     properties: dict[str, Property | Promise] = {**ALL_PROPERTIES}
-    properties |= {p.id: p for p in (*PROMISES, *CONSUMER_PROMISES)}
+    properties |= {p.id: p for p in ALL_PROMISES}
     properties |= {p.id: p for p in properties_for(revision)}
     properties |= promises_for(revision)
     if name in properties:
@@ -275,7 +275,7 @@ def explain_property(screen: Console, property_: Property | Promise) -> None:
 def properties_command(*, as_json: bool) -> None:
     """List the properties."""
     rows = [property_json(property_) for property_ in ALL_PROPERTIES.values()]
-    rows += [property_json(promise) for promise in (*PROMISES, *CONSUMER_PROMISES)]
+    rows += [property_json(promise) for promise in ALL_PROMISES]
     if as_json:
         echo_json(rows)
         return

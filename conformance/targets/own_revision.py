@@ -30,7 +30,7 @@ from fencepost.model.suggestions import did_you_mean, nearest
 from fencepost.model.table.table import TableError, UnknownNameError
 from fencepost.properties.checking.checking import promises_of
 from fencepost.properties.checking.claim_digest import claim_digest
-from fencepost.properties.checking.consumer_promises import CONSUMER_PROMISES
+from fencepost.properties.checking.consumer_promises import ALL_PROMISES
 from fencepost.properties.checking.liveness import PROMISES, Promise, PromiseError
 from fencepost.properties.claims.property_registry import (
     ALL_PROPERTIES,
@@ -284,7 +284,7 @@ def _parts(file: str, module: ModuleType) -> OwnParts:
         named for worlds in WORLDS.values() for named in (*worlds.check_scopes, *worlds.rare_scopes)
     ]
     questions = dict.fromkeys((named.name for named in worlds_of_ours), "a shipped question")
-    promised = (promise.id for promise in (*PROMISES, *CONSUMER_PROMISES))
+    promised = (promise.id for promise in ALL_PROMISES)
     claims = dict.fromkeys((*ALL_PROPERTIES, *promised), "a shipped property")
     properties = _own(file, module, Property, "PROPERTIES", claims)
     claims |= {claim.id: "a property, too" for claim in properties}

@@ -11,7 +11,7 @@ from typing import Any
 
 from fencepost.model.consumer.group import ConsumerGroup
 from fencepost.model.consumer.rules import rule_sources as src
-from fencepost.properties.checking.liveness import Promise
+from fencepost.properties.checking.liveness import PROMISES, Promise
 from fencepost.properties.claims.property_classes import class_of, harm_of
 from fencepost.properties.claims.waivers import reasons
 from fencepost.properties.worlds.views import WorldView
@@ -65,3 +65,5 @@ JOIN_SUCCEEDS = Promise(
     each_client=True,
 )
 CONSUMER_PROMISES = (PARTITION_OWNED, JOIN_SUCCEEDS)
+ALL_PROMISES = (*PROMISES, *CONSUMER_PROMISES)
+"""Those of both protocols."""

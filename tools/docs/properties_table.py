@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fencepost.model.revisions.base import KAFKA_4
-from fencepost.properties.checking.consumer_promises import CONSUMER_PROMISES
-from fencepost.properties.checking.liveness import PROMISES
+from fencepost.properties.checking.consumer_promises import ALL_PROMISES
 from fencepost.properties.checking.row_properties import known_rows
 from fencepost.properties.claims.property_registry import ALL_PROPERTIES
 from fencepost.properties.logic.logic import Engine, PropertyClass
@@ -43,10 +42,7 @@ def _rows() -> Iterator[str]:
         (claim.id, claim.property_class, ", ".join(e.value for e in Engine if e in claim.engines))
         for claim in ALL_PROPERTIES.values()
     ]
-    claims += [
-        (promise.id, promise.property_class, _ENDLESS)
-        for promise in (*PROMISES, *CONSUMER_PROMISES)
-    ]
+    claims += [(promise.id, promise.property_class, _ENDLESS) for promise in ALL_PROMISES]
     for property_class in PropertyClass:
         for name, its_class, engines in claims:
             if its_class is property_class:

@@ -16,8 +16,7 @@ from fencepost.conformance.cli import check, explore
 from fencepost.conformance.cli.cli import main
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.properties.checking import world_cache
-from fencepost.properties.checking.consumer_promises import CONSUMER_PROMISES
-from fencepost.properties.checking.liveness import PROMISES
+from fencepost.properties.checking.consumer_promises import ALL_PROMISES
 from fencepost.properties.checking.row_properties import TriedRows
 from fencepost.properties.claims.property_registry import ALL_PROPERTIES, PROPERTIES
 from fencepost.properties.logic.logic import Engine
@@ -144,7 +143,7 @@ def test_a_check_that_holds_exits_0(run: Run) -> None:
 def test_the_matrix_names_every_property_and_who_checks_it(run: Run) -> None:
     rows = json.loads(run("properties", "--json").stdout)
 
-    promises = [promise.id for promise in (*PROMISES, *CONSUMER_PROMISES)]
+    promises = [promise.id for promise in ALL_PROMISES]
     assert [row["id"] for row in rows] == [*ALL_PROPERTIES, *promises]
     assert "✓" in run("properties").stdout
 

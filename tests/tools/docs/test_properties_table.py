@@ -7,8 +7,7 @@ import re
 import pytest
 from support.places import ROOT
 
-from fencepost.properties.checking.consumer_promises import CONSUMER_PROMISES
-from fencepost.properties.checking.liveness import PROMISES
+from fencepost.properties.checking.consumer_promises import ALL_PROMISES
 from fencepost.properties.claims.property_registry import ALL_PROPERTIES
 from tools.docs.properties_table import page
 
@@ -24,7 +23,7 @@ def test_the_table_is_what_is_made_now() -> None:
 
 def test_every_property_and_promise_has_one_row() -> None:
     ids = re.findall(r"^\| `([a-z-]+)` \|", PAGE.read_text("utf-8"), re.MULTILINE)
-    promises = [promise.id for promise in (*PROMISES, *CONSUMER_PROMISES)]
+    promises = [promise.id for promise in ALL_PROMISES]
     assert sorted(ids) == sorted([*ALL_PROPERTIES, *promises])
 
 
