@@ -21,15 +21,19 @@ from fencepost.conformance.cli.options.common_options import (
 )
 from fencepost.conformance.cli.options.target_options import suite_option
 from fencepost.conformance.targets.own_revision import promises_for, properties_for
-from fencepost.conformance.targets.target_registry import DEFAULT_REVISION, find_revision
+from fencepost.conformance.targets.target_registry import (
+    CONSUMER_REVISION,
+    DEFAULT_REVISION,
+    find_revision,
+)
 from fencepost.model.coordinator import CONFIG_DEFAULTS
 from fencepost.model.history.words import first_names
 from fencepost.model.plans.steps import describe
 from fencepost.model.plans.times import times_for, times_in
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.revision_soundness import base_of, has_stale_reason
-from fencepost.model.revisions.revisions import CONSUMER_NAMES, is_shipped, shipped_base
 from fencepost.model.revisions.revisions import NAMES as SHIPPED
+from fencepost.model.revisions.revisions import is_shipped, shipped_base
 from fencepost.model.suggestions import did_you_mean
 from fencepost.model.table.table import Level, Rule, Table
 from fencepost.properties.checking.consumer_promises import ALL_PROMISES
@@ -114,8 +118,9 @@ def explain_command(name: str, revision: str) -> None:
         return
     if explain_rule(screen, chosen, name):
         return
-    other = find_revision(CONSUMER_NAMES[0])
-    if revision == DEFAULT_REVISION and explain_rule(screen, other, name):
+    if revision == DEFAULT_REVISION and explain_rule(
+        screen, find_revision(CONSUMER_REVISION), name
+    ):
         return
     suite = name.partition("/")[0]
     entries = find_suite(suite if suite in NAMES else CATALOGUE, chosen).entries

@@ -25,7 +25,8 @@ from fencepost.conformance.cli.options.log_options import (
 from fencepost.conformance.search.fuzz.earlier_run import FORMAT
 from fencepost.conformance.search.fuzz.fuzz_report import fuzz_page, traces_of
 from fencepost.conformance.targets.own_revision import properties_for, stops_reported
-from fencepost.conformance.targets.target_registry import DEFAULT_REVISION, find_revision
+from fencepost.conformance.targets.target_registry import find_revision
+from fencepost.model.classic.classic_protocol import CLASSIC
 from fencepost.model.history.words import plural
 from fencepost.properties.worlds.scope import Scope
 from fencepost.traces.files.bounded import DocumentError, read_json
@@ -97,7 +98,7 @@ def view_command(
     if explore is not None:
         if files:
             raise click.UsageError(f"--explore makes a page of its own: leave out {files[0]}")
-        if find_revision(explore).protocol is not find_revision(DEFAULT_REVISION).protocol:
+        if find_revision(explore).protocol is not CLASSIC:
             raise click.UsageError(
                 f"{explore} is of the consumer protocol, whose worlds have no page yet: "
                 f"use `fencepost step --revision {explore}`"

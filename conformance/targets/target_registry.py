@@ -34,6 +34,8 @@ FORMS = (
     "tansu, seaweedfs, rivine, nafka, tcp://HOST:PORT, exec:COMMAND"
 )
 DEFAULT_REVISION = "kafka-4"
+CONSUMER_REVISION = revisions.CONSUMER_NAMES[0]
+"""The base of the consumer protocol."""
 _STARTED = ("kafka", "kfake")
 _SET = (*_STARTED, "tcp")
 """Targets that take group settings; to others the cases give their own, or nobody can."""
@@ -254,7 +256,7 @@ def find_known_as(name: str) -> KnownAs:
 def in_protocol_of(name: str, revision: Revision) -> str:
     """Return the target's name; `model` is the base of the protocol of the revision that judges."""
     is_consumer = revision.protocol is CONSUMER
-    return f"model:{revisions.CONSUMER_NAMES[0]}" if is_consumer and name == "model" else name
+    return f"model:{CONSUMER_REVISION}" if is_consumer and name == "model" else name
 
 
 def revision_for(target_name: str) -> str:
@@ -263,7 +265,7 @@ def revision_for(target_name: str) -> str:
     A model of the consumer protocol has that protocol's base.
     """
     if target_name.startswith("model:") and find_model(target_name).protocol is CONSUMER:
-        return revisions.CONSUMER_NAMES[0]
+        return CONSUMER_REVISION
     if not target_name.startswith("kafka:"):
         return DEFAULT_REVISION
     version = kafka_version(target_name)
@@ -288,7 +290,7 @@ def judge_for(revision: str | None, target_name: str) -> Revision:
     if revision != CONSUMER.name:
         return find_revision(revision or revision_for(target_name))
     if not target_name.startswith("kafka:"):
-        return find_revision(revisions.CONSUMER_NAMES[0])
+        return find_revision(CONSUMER_REVISION)
     number = kafka_version(target_name).number
     names = (name for since, name in _CONSUMER_RELEASES if number >= since)
     return find_revision(next(names, "consumer-4.0"))

@@ -10,9 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from fencepost.conformance.targets.target_registry import DEFAULT_REVISION, find_revision
+from fencepost.conformance.targets.target_registry import (
+    CONSUMER_REVISION,
+    DEFAULT_REVISION,
+    find_revision,
+)
 from fencepost.model.revision import Revision
-from tools.docs.table_page import CONSUMER_FILE, CONSUMER_REVISION, TABLE_FILE
+from tools.docs.table_page import CONSUMER_FILE, TABLE_FILE
 
 
 class Side(NamedTuple):

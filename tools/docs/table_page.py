@@ -11,7 +11,11 @@ from html import escape
 from itertools import groupby
 from pathlib import Path
 
-from fencepost.conformance.targets.target_registry import DEFAULT_REVISION, find_revision
+from fencepost.conformance.targets.target_registry import (
+    CONSUMER_REVISION,
+    DEFAULT_REVISION,
+    find_revision,
+)
 from fencepost.model.classic.vocabulary import GroupState
 from fencepost.model.revision import Revision
 from fencepost.model.table.columns import Row, print_rows
@@ -20,7 +24,6 @@ from fencepost.traces.pages.decisions import Edge, edges
 
 TABLE_FILE = "table.md"
 CONSUMER_FILE = "consumer-table.md"
-CONSUMER_REVISION = "consumer-4.3"
 MIXED_REVISION = "mixed-4.4"
 STATES_FILE = "states.md"
 
