@@ -6,7 +6,7 @@ from typing import Any
 
 
 def heartbeat_body(member: str, epoch: int, **changes: Any) -> dict[str, Any]:
-    """Make a heartbeat of version 1 in group g: a join to topic t, if the epoch is 0."""
+    """Return a heartbeat of version 1 in group g: a join to topic t, if the epoch is 0."""
     full = epoch == 0
     return {
         "groupId": "g",
@@ -23,6 +23,23 @@ def heartbeat_body(member: str, epoch: int, **changes: Any) -> dict[str, Any]:
     }
 
 
+def commit_body(member: str, epoch: int, *topics: str) -> dict[str, Any]:
+    """Return an OffsetCommit of version 9 in group g: offset 1 of partition 0 of each topic."""
+    partition = {
+        "partitionIndex": 0,
+        "committedOffset": 1,
+        "committedLeaderEpoch": -1,
+        "committedMetadata": "",
+    }
+    return {
+        "groupId": "g",
+        "generationIdOrMemberEpoch": epoch,
+        "memberId": member,
+        "groupInstanceId": None,
+        "topics": [{"name": name, "partitions": [partition]} for name in topics],
+    }
+
+
 def assigned_partitions(body: dict[str, Any]) -> dict[str, list[int]]:
-    """Return the partitions of an assignment, by the id of their topic."""
+    """Return the partitions in an assignment, by the id of their topic."""
     return {row["topicId"]: row["partitions"] for row in body["assignment"]["topicPartitions"]}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import io
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
-from support.consumer_bodies import assigned_partitions, heartbeat_body
+from support.consumer_bodies import assigned_partitions, commit_body, heartbeat_body
+from support.places import ROOT
 
 from fencepost.conformance.serve.adapter import serve
 from fencepost.conformance.targets.in_process import ModelCoordinator
@@ -17,18 +17,17 @@ from fencepost.model.consumer.settings import SETTINGS
 from fencepost.model.coordinator import named
 from fencepost.model.revisions import revisions
 
-ROOT = Path(__file__).resolve().parents[3]
 EXCHANGE = (ROOT / "examples" / "adapter-exchange-consumer.txt").read_text(encoding="utf-8")
 COMMANDS = [json.loads(line[2:]) for line in EXCHANGE.splitlines() if line.startswith("→ ")]
 REPLIES = [json.loads(line[2:]) for line in EXCHANGE.splitlines() if line.startswith("← ")]
-HELLO, RESET, JOIN = COMMANDS[:3]
+HELLO, RESET = COMMANDS[:2]
 ID = "AAAAAAAAAAAAAAAAAAAAAQ"
 
 Json = dict[str, Any]
 
 
 def converse(*commands: Json, revision: str = "consumer-4.3") -> list[Json]:
-    """The replies of a revision."""
+    """Return the replies of a revision."""
     lines = b"".join(json.dumps(command).encode() + b"\n" for command in commands)
     replies = io.BytesIO()
     serve(ModelCoordinator(revisions.find(revision)), io.BytesIO(lines), replies)
@@ -51,7 +50,8 @@ def body_in(reply: Json) -> Json:
     return body
 
 
-def given(**partitions: int) -> Json:
+def reset_with(**partitions: int) -> Json:
+    """Return a reset with these topics: name → number of partitions."""
     topics = {
         name: {"id": ID[:-2] + f"{name.upper()}Q", "partitions": n}
         for name, n in partitions.items()
@@ -78,8 +78,8 @@ def test_the_exchange_of_the_page_is_that_of_the_model() -> None:
 
 @pytest.mark.parametrize("revision", revisions.CONSUMER_NAMES)
 def test_every_revision_answers_and_leads_a_group(revision: str) -> None:
-    _, first, second, told = converse(
-        given(t=4, u=1),
+    _, first, second, third = converse(
+        reset_with(t=4, u=1),
         beat(1, "m1", 0, instanceId="A", subscribedTopicNames=["t", "u"]),
         beat(2, "m1", -2, instanceId="A"),
         beat(3, "m2", 0, instanceId="A", subscribedTopicNames=["u", "t"]),
@@ -90,34 +90,14 @@ def test_every_revision_answers_and_leads_a_group(revision: str) -> None:
         ID[:-2] + "UQ": [0],
     }
     assert body_in(second)["memberEpoch"] == -2
-    assert body_in(told)["assignment"] == body_in(first)["assignment"]
+    assert body_in(third)["assignment"] == body_in(first)["assignment"]
 
 
 def test_topics_that_were_not_given_do_not_exist() -> None:
-    topic = {
-        "name": "v",
-        "partitions": [
-            {
-                "partitionIndex": 0,
-                "committedOffset": 1,
-                "committedLeaderEpoch": -1,
-                "committedMetadata": "",
-            }
-        ],
-    }
     _, joined, committed = converse(
-        given(t=1),
+        reset_with(t=1),
         beat(1, "m1", 0, subscribedTopicNames=["v"]),
-        send(
-            2,
-            "OffsetCommit",
-            9,
-            groupId="g",
-            generationIdOrMemberEpoch=2,
-            memberId="m1",
-            groupInstanceId=None,
-            topics=[topic],
-        ),
+        send(2, "OffsetCommit", 9, **commit_body("m1", 2, "v")),
     )
     assert assigned_partitions(body_in(joined)) == {}
     assert body_in(committed)["topics"][0]["partitions"][0]["errorCode"] == 3
@@ -125,7 +105,7 @@ def test_topics_that_were_not_given_do_not_exist() -> None:
 
 def test_a_reset_without_topics_ends_them() -> None:
     *_, reset, joined = converse(
-        given(t=4), {"cmd": "reset", "config": {"num.partitions": 2}}, beat(1, "m1", 0)
+        reset_with(t=4), {"cmd": "reset", "config": {"num.partitions": 2}}, beat(1, "m1", 0)
     )
     assert "topics" not in reset
     ((topic, partitions),) = assigned_partitions(body_in(joined)).items()
@@ -134,7 +114,7 @@ def test_a_reset_without_topics_ends_them() -> None:
 
 
 def test_a_target_waits_for_the_interval_and_large_groups_have_one() -> None:
-    many = {**given(t=1000), "config": {"group.consumer.assignment.interval.ms": 1000}}
+    many = {**reset_with(t=1000), "config": {"group.consumer.assignment.interval.ms": 1000}}
     _, first, second, _, later = converse(
         many,
         beat(1, "m1", 0),
@@ -177,7 +157,7 @@ def test_a_malformed_topic_is_refused(bad: Json) -> None:
 def test_a_failover_keeps_members_and_begins_sessions_anew() -> None:
     restart = {"cmd": "restart"}
     _, _, _, _, alive, _, dead = converse(
-        {**given(t=1), "config": {"group.consumer.session.timeout.ms": 6000}},
+        {**reset_with(t=1), "config": {"group.consumer.session.timeout.ms": 6000}},
         beat(1, "m1", 0),
         {"cmd": "advance", "ms": 5000},
         restart,

@@ -137,7 +137,7 @@ def consumer_of_kip_848(address: str, instance: str) -> confluent_kafka.Consumer
 
 
 def two_consumers_share(address: str) -> tuple[set[int], set[int]]:
-    """What a consumer holds beside another one, and what its successor holds."""
+    """Return the partitions of a consumer beside another one, and those of its successor."""
     first = consumer_of_kip_848(address, "A")
     until(lambda: first.poll(0.1) is None and len(first.assignment()) == 4)
     second = consumer_of_kip_848(address, "B")

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from support.consumer_bodies import assigned_partitions, heartbeat_body
+from support.consumer_bodies import assigned_partitions, commit_body, heartbeat_body
 
 from fencepost.conformance.serve.broker import ModelBroker
 from fencepost.conformance.targets.tcp.namespacing import Names
@@ -62,22 +62,7 @@ async def test_names_and_ids_of_topics_are_those_of_the_case(broker: ModelBroker
             for kind in ("assignment", "targetAssignment"):
                 rows = member[kind]["topicPartitions"]
                 assert {row["topicName"]: row["topicId"] for row in rows} == {"t": ID, "u": OTHER}
-            topic = {
-                "partitionIndex": 0,
-                "committedOffset": 1,
-                "committedLeaderEpoch": -1,
-                "committedMetadata": "",
-            }
-            committed = await ask(
-                scope,
-                4,
-                "OffsetCommit",
-                groupId="g",
-                generationIdOrMemberEpoch=2,
-                memberId="m1",
-                groupInstanceId=None,
-                topics=[{"name": name, "partitions": [topic]} for name in "tuv"],
-            )
+            committed = await ask(scope, 4, "OffsetCommit", **commit_body("m1", 2, *"tuv"))
             rows = {t["name"]: t["partitions"][0]["errorCode"] for t in committed["topics"]}
             assert rows == {"t": 0, "u": 0, "v": 3}
             with pytest.raises(UnsupportedError, match="subscribedTopicRegex"):
