@@ -38,6 +38,7 @@ A_DAY_S = 24 * 3600
 _MOST_VALUES = 20
 _NEAR_MS = 1000
 _MOST_PROBLEMS = 3
+_MOST_NAMED = 12
 
 Report = Mapping[str, Any]
 
@@ -394,7 +395,7 @@ def _notable(report: Report) -> str:
         names = sorted({row["group"] for row in rows})
         if names:
             be = "has" if len(names) == 1 else "have"
-            parts.append(f"{_few(names)} {be} {sign}")
+            parts.append(f"{first_names(names, _MOST_NAMED)} {be} {sign}")
     return f" ({'; '.join(parts)})" if parts else ""
 
 
@@ -409,9 +410,4 @@ def _groups(report: Report) -> str:
     names = _names(report)
     if not names:
         return "none that rebalances"
-    return _few(names)
-
-
-def _few(names: Sequence[str]) -> str:
-    """List names, the first of many."""
-    return first_names(names, 12)
+    return first_names(names, _MOST_NAMED)
