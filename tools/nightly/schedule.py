@@ -12,8 +12,8 @@ import os
 import shutil
 from collections.abc import Mapping, Sequence
 
+from fencepost.conformance.runtime.toolchain.doctor import missing_extra
 from fencepost.conformance.runtime.toolchain.found_tools import cache_folder, newest_version
-from fencepost.traces.files.bounded import pip_install
 
 MODEL, MUTANTS, TRACES, TESTS, TARGETS = "model", "mutants", "traces", "tests", "targets"
 WEIGHTS: Mapping[str, float] = {MODEL: 10, MUTANTS: 18, TRACES: 10, TESTS: 17, TARGETS: 45}
@@ -77,7 +77,7 @@ async def newer_kafka() -> str:
 def why_not(target: str) -> str:
     """Return the tool that is missing to start a target here, with the remedy, or ""."""
     if target == "mock" and importlib.util.find_spec("confluent_kafka") is None:
-        return f"confluent-kafka is missing: {pip_install('mock')}"
+        return missing_extra("confluent_kafka") or ""
     if target == "kfake" and not _has("go") and not (cache_folder() / "kfake").is_dir():
         return "go is not on the PATH: install Go 1.22 or later"
     if target.startswith("kafka:"):
