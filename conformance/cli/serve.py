@@ -28,7 +28,7 @@ from fencepost.conformance.serve.broker_apis import (
 )
 from fencepost.conformance.serve.broker_history import History, appending
 from fencepost.conformance.targets.target_registry import find_model
-from fencepost.model.consumer.settings import MAX_SIZE, SETTINGS
+from fencepost.model.consumer.settings import ALL_SETTINGS, MAX_SIZE
 from fencepost.model.coordinator import CONFIG_DEFAULTS, NAMED_VALUES
 from fencepost.traces.files.bounded import own_version
 
@@ -48,8 +48,8 @@ def _settings(
     settings = dict(CONFIG_DEFAULTS)
     for value in values:
         key, equals, text = value.partition("=")
-        if key not in {**CONFIG_DEFAULTS, **SETTINGS} or not equals:
-            known = ", ".join((*CONFIG_DEFAULTS, *SETTINGS))
+        if key not in ALL_SETTINGS or not equals:
+            known = ", ".join(ALL_SETTINGS)
             raise click.BadParameter(f"{value!r} is not KEY=VALUE; the keys are {known}")
         if text == "none" and key in _NONE_ALLOWED:
             settings[key] = None

@@ -27,9 +27,8 @@ from fencepost.conformance.targets.stdio.protocol_schemas import (
     encode_line,
     shortened,
 )
-from fencepost.model.consumer.settings import SETTINGS
+from fencepost.model.consumer.settings import ALL_SETTINGS
 from fencepost.model.coordinator import (
-    CONFIG_DEFAULTS,
     MOVES,
     TOPICS,
     Answer,
@@ -178,7 +177,7 @@ class _Session:
 
     def _reset(self, command: Json, topics: Json | None) -> Json:
         for key in command:
-            if key not in CONFIG_DEFAULTS and key not in SETTINGS:
+            if key not in ALL_SETTINGS:
                 raise UnsupportedError(key)
         config = numbered(command)
         if topics is None:

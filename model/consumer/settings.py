@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fencepost.model.coordinator import MIGRATION_POLICY, NAMED_VALUES, Config
+from fencepost.model.coordinator import CONFIG_DEFAULTS, MIGRATION_POLICY, NAMED_VALUES, Config
 
 SESSION_TIMEOUT = "group.consumer.session.timeout.ms"
 HEARTBEAT_INTERVAL = "group.consumer.heartbeat.interval.ms"
@@ -18,3 +18,5 @@ SETTINGS: Config = {
     PARTITIONS: 1,
 }
 """Kafka's settings that this protocol knows, and their defaults; None: no limit."""
+ALL_SETTINGS: Config = {**CONFIG_DEFAULTS, **SETTINGS}
+"""Those of the classic protocol, too."""

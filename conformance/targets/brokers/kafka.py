@@ -54,8 +54,8 @@ from fencepost.conformance.targets.brokers.started import (
 from fencepost.conformance.targets.tcp.cluster_admin import Admin, AdminError, Deadlines
 from fencepost.conformance.targets.tcp.security import Address, parse_address
 from fencepost.conformance.targets.tcp.tcp import Failovers, TcpTarget
-from fencepost.model.consumer.settings import SETTINGS
-from fencepost.model.coordinator import CONFIG_DEFAULTS, MOVES, codes_in
+from fencepost.model.consumer.settings import ALL_SETTINGS
+from fencepost.model.coordinator import MOVES, codes_in
 from fencepost.model.messages.errors import MOVING, Error, error_name
 from fencepost.properties.departures.known_departures import coordinator_of
 from fencepost.traces.files.bounded import last_bytes
@@ -529,7 +529,7 @@ class KafkaTarget(StartedTarget):
     its own to a file of its own, with its number in the name.
     """
 
-    settable = frozenset({*CONFIG_DEFAULTS, *SETTINGS})
+    settable = frozenset(ALL_SETTINGS)
 
     def __init__(
         self,

@@ -42,9 +42,8 @@ from fencepost.conformance.targets.tcp.security import (
     resolve,
 )
 from fencepost.conformance.wire.codec import API_KEYS
-from fencepost.model.consumer.settings import MAX_SIZE, SETTINGS
+from fencepost.model.consumer.settings import ALL_SETTINGS, MAX_SIZE
 from fencepost.model.coordinator import (
-    CONFIG_DEFAULTS,
     METADATA_LIMIT,
     NAMED_VALUES,
     RECORD_LIMIT,
@@ -384,8 +383,7 @@ class Admin:
         Raises AdminError.
         """
         settings: dict[str, int] = {}
-        known = [*CONFIG_DEFAULTS, *SETTINGS]
-        for names in (known, None):  # 2.7.0 finds no two at once (KAFKA-12235)
+        for names in (list(ALL_SETTINGS), None):  # 2.7.0 finds no two at once (KAFKA-12235)
             resource = {
                 "resourceType": _BROKER_RESOURCE,
                 "resourceName": str(node_id),
@@ -396,7 +394,7 @@ class Admin:
             settings |= {
                 row["name"]: number
                 for row in rows
-                if row["name"] in known
+                if row["name"] in ALL_SETTINGS
                 and (number := _number(row["name"], row["value"])) is not None
             }
             if settings:
