@@ -48,7 +48,7 @@ from fencepost.conformance.advise.log_facts import (
     problem_words,
 )
 from fencepost.conformance.simulate.deployment_scenario import Spread
-from fencepost.model.history.words import plural, verdict_line
+from fencepost.model.history.words import plural, sentence, verdict_line
 from fencepost.traces.operations.client_libraries import JAVA, ClientLibrary, without_static
 from fencepost.traces.operations.problem_words import AIMS
 
@@ -149,7 +149,7 @@ def head_words(advice: Advice, log: LogFacts | None) -> Iterator[str]:
         yield "First solve the problems that fencepost audit reports for this group:"
         yield from problem_words(log)
     if advice.conflict:
-        yield f"{advice.conflict[0].upper()}{advice.conflict[1:]}."
+        yield sentence(advice.conflict)
     yield from _choice(advice, log)
     today, advised = advice.today, advice.advised
     if advised.lost_s <= today.lost_s:

@@ -20,7 +20,7 @@ from rich.table import Table
 
 from fencepost.conformance.simulate.deployment_scenario import DeploymentScenario
 from fencepost.conformance.simulate.simulate import FIGURES, Cost, Variant, costs_json, percentiles
-from fencepost.model.history.words import at_most, plural, verdict_line
+from fencepost.model.history.words import at_most, plural, sentence, verdict_line
 from fencepost.traces.files.text_files import cell
 from fencepost.traces.report.report_writer import PlainReport, TemplatePage, write_report
 
@@ -350,7 +350,7 @@ def _title(variants: Sequence[Variant]) -> str:
     size = f"{len(variants)} sets of values"
     if len(sizes) == 1:
         size = f"{first.members} members, {first.partitions} partitions"
-    return f"{size[0].upper()}{size[1:]}, {runs}."
+    return sentence(f"{size}, {runs}")
 
 
 def _figures(variants: Sequence[Variant]) -> Table:

@@ -120,6 +120,11 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
+def sentence(text: str) -> str:
+    """Return a text as a sentence: with a capital at its beginning and a full stop."""
+    return f"{text[0].upper()}{text[1:]}."
+
+
 def how_often(number: int) -> str:
     """Return a number of times: `once`, `2 times`."""
     return "once" if number == 1 else f"{number} times"

@@ -22,7 +22,7 @@ import click
 
 from fencepost.conformance.cli.cli import LazyGroup, Stub, exit_codes, fencepost
 from fencepost.conformance.cli.schema import schemas
-from fencepost.model.history.words import one_line
+from fencepost.model.history.words import one_line, sentence
 
 FOLDER = "reference"
 INDEX = "commands"
@@ -311,7 +311,7 @@ def _fields(schema: Mapping[str, Any], name: str) -> Iterator[str]:
     if not fields:
         kind = _type(schema, name)
         if kind != "any value":
-            yield from (f"{kind[0].upper()}{kind[1:]}.", "")
+            yield from (sentence(kind), "")
         return
     required = schema.get("required", ())
     yield "| field | type | meaning |"

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fencepost.conformance.targets.target_registry import find_revision
+from fencepost.model.history.words import sentence
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.revisions import CONSUMER_NAMES, MIXED_NAMES
 from fencepost.properties.diff.revision_diff import Comparison, compare_revisions
@@ -118,7 +119,7 @@ def _lines() -> Iterator[str]:
         yield from (
             f"### {revision.base} → {revision.name}",
             "",
-            f"{_sentence(revision.about)}",
+            sentence(revision.about),
             "",
         )
         yield from _differences(revision)
@@ -126,10 +127,6 @@ def _lines() -> Iterator[str]:
             base = find_revision(revision.base or "")
             scopes = worlds_of(revision).diff_scopes
             yield from _pair(compare_revisions(base, revision, scopes))
-
-
-def _sentence(about: str) -> str:
-    return f"{about[0].upper()}{about[1:]}."
 
 
 def _differences(revision: Revision) -> Iterator[str]:

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from fencepost.model.history.words import sentence
 from fencepost.traces.audit.audit_results import UNKNOWN
 from fencepost.traces.audit.log_audit import SkippedLines, by_protocol
 from fencepost.traces.files.document_schema import Count, Document, DocumentSchema
@@ -206,8 +207,7 @@ def remedy_of_unread(lines: UnreadLines) -> str:
             "If lines are cut off, give whole lines. Otherwise please report one, with the version "
             "of your Kafka, so that fencepost can read it."
         )
-    why = why_unread(lines.example)
-    return f"{why[0].upper()}{why[1:]}."
+    return sentence(why_unread(lines.example))
 
 
 UNSEEN = frozenset({"ping-pong", "self-fencing", "short-session"})

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Generic, TypeVar
 
 from msgspec import UNSET, Meta, UnsetType
 
-from fencepost.model.history.words import LONGEST_VERDICT, at_most
+from fencepost.model.history.words import LONGEST_VERDICT, at_most, sentence
 from fencepost.traces.files.document_schema import Count, Document, DocumentSchema
 from fencepost.traces.operations.client_libraries import (
     LIBRARIES,
@@ -149,7 +149,7 @@ def _on_lines(first: Sequence[str], more: Sequence[str]) -> list[str]:
             line += f"; {clause}"
         else:
             kept.append(clause)
-    return [f"{text[0].upper()}{text[1:]}." for text in (line, *kept)]
+    return [sentence(text) for text in (line, *kept)]
 
 
 def _cost_texts(report: OperatorReport) -> list[str]:
