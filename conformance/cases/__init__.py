@@ -73,6 +73,8 @@ ENTRIES: tuple[Entry, ...] = collect(_REGISTRIES)
 """The cases of the classic protocol."""
 CONSUMER_ENTRIES: tuple[Entry, ...] = collect(REGISTRIES)
 """The cases of the consumer protocol."""
+ALL_ENTRIES: tuple[Entry, ...] = (*ENTRIES, *CONSUMER_ENTRIES)
+"""The cases of all protocols; no two have the same id."""
 
 
 def entries_of(protocol: str) -> tuple[Entry, ...]:
@@ -82,7 +84,7 @@ def entries_of(protocol: str) -> tuple[Entry, ...]:
 
 def entry(case_id: str) -> Entry:
     """Return the case of this id.  Raises KeyError that names it."""
-    for case in (*ENTRIES, *CONSUMER_ENTRIES):
+    for case in ALL_ENTRIES:
         if case.id == case_id:
             return case
     raise KeyError(f"the catalogue has no case {case_id}")

@@ -13,7 +13,7 @@ from typing import Any
 import click
 from rich.console import Console
 
-from fencepost.conformance.cases import ENTRIES
+from fencepost.conformance.cases import ALL_ENTRIES
 from fencepost.conformance.cases.suites import CATALOGUE, find_suite
 from fencepost.conformance.cli.cli import exit_codes
 from fencepost.conformance.cli.options.common_options import (
@@ -192,7 +192,7 @@ def certify_command(
         )
     if known is not None:
         version = certificate.provenance.version
-        names = {entry.id for entry in (*chosen.entries, *ENTRIES)}
+        names = {entry.id for entry in (*chosen.entries, *ALL_ENTRIES)}
         tell_of_no_use(known, target, version, aliases_of(held), names)
     return give_out(
         certificate,

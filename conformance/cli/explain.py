@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from fencepost.conformance.cases import ENTRIES
+from fencepost.conformance.cases import ALL_ENTRIES
 from fencepost.conformance.cases.case_registry import Entry
 from fencepost.conformance.cases.suites import CATALOGUE, NAMES, find_suite
 from fencepost.conformance.cli.options.common_options import (
@@ -26,14 +26,13 @@ from fencepost.conformance.targets.target_registry import (
     DEFAULT_REVISION,
     find_revision,
 )
-from fencepost.model.coordinator import CONFIG_DEFAULTS
+from fencepost.model.consumer.settings import ALL_SETTINGS
 from fencepost.model.history.words import first_names
 from fencepost.model.plans.steps import describe
 from fencepost.model.plans.times import times_for, times_in
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.revision_soundness import base_of, has_stale_reason
-from fencepost.model.revisions.revisions import NAMES as SHIPPED
-from fencepost.model.revisions.revisions import is_shipped, shipped_base
+from fencepost.model.revisions.revisions import ALL_NAMES, is_shipped, shipped_base
 from fencepost.model.suggestions import did_you_mean
 from fencepost.model.table.table import Level, Rule, Table
 from fencepost.properties.checking.consumer_promises import ALL_PROMISES
@@ -49,6 +48,7 @@ _STALE = "(the reason is that of kafka-4's rule, which does something else)"
 @click.command("cases")
 @click.argument("pattern", metavar="[GLOB]", default="*")
 @suite_option
+@revision_option
 @click.option(
     "--client",
     "of_clients",
@@ -56,10 +56,11 @@ _STALE = "(the reason is that of kafka-4's rule, which does something else)"
     help="List the scenarios of certify-client; GLOB is of an obligation, a scenario or a case.",
 )
 @json_option
-def cases_command(pattern: str, suite: str, of_clients: bool, as_json: bool) -> None:
+def cases_command(pattern: str, suite: str, revision: str, of_clients: bool, as_json: bool) -> None:
     """List the test cases.
 
-    With GLOB, list only the cases whose id matches.
+    With GLOB, list only the cases whose id matches.  The cases are those of the
+    protocol of R.
     """
     if of_clients:
         if suite != CATALOGUE:
@@ -68,14 +69,19 @@ def cases_command(pattern: str, suite: str, of_clients: bool, as_json: bool) -> 
 
         list_scenarios(pattern, as_json=as_json)
         return
-    revision = find_revision(DEFAULT_REVISION)
-    chosen = find_suite(suite, revision)
+    judge = find_revision(revision)
+    chosen = find_suite(suite, judge)
     matching = chosen.matching(pattern)
+    if not matching and (suite, revision) == (CATALOGUE, DEFAULT_REVISION):
+        judge = find_revision(CONSUMER_REVISION)
+        consumer = find_suite(suite, judge)
+        if matching := consumer.matching(pattern):
+            chosen = consumer
     if not matching:
         lister = "fencepost cases" + (f" --suite {suite}" if suite != CATALOGUE else "")
         near = did_you_mean(pattern, [entry.id for entry in chosen.entries])
         raise click.UsageError(f"no case matches {pattern!r}{near}; `{lister}` lists all")
-    levels = _levels(revision)
+    levels = _levels(judge)
     cases = [entry.case(levels, delayed=True) for entry in matching]
     if as_json:
         echo_json(
@@ -116,14 +122,13 @@ def explain_command(name: str, revision: str) -> None:
     if name in properties:
         explain_property(screen, properties[name])
         return
+    consumer = find_revision(CONSUMER_REVISION)
     if explain_rule(screen, chosen, name):
         return
-    if revision == DEFAULT_REVISION and explain_rule(
-        screen, find_revision(CONSUMER_REVISION), name
-    ):
+    if revision == DEFAULT_REVISION and explain_rule(screen, consumer, name):
         return
     suite = name.partition("/")[0]
-    entries = find_suite(suite if suite in NAMES else CATALOGUE, chosen).entries
+    entries = find_suite(suite, chosen).entries if suite in NAMES else ALL_ENTRIES
     entry = next((e for e in entries if e.id == name), None)
     if entry is None:
         from fencepost.conformance.cases.clients.scenario_catalogue import (  # noqa: PLC0415  (kafka)
@@ -153,14 +158,14 @@ def explain_command(name: str, revision: str) -> None:
             "certify-client; --revision FILE.py:NAME adds "
             "those in your file"
         )
-    _explain_case(screen, entry, _levels(chosen))
+    _explain_case(screen, entry, {**_levels(consumer), **_levels(chosen)})
 
 
 def _revisions_with(name: str) -> list[str]:
     """Return the shipped revisions that have a rule of this id."""
     return [
         revision
-        for revision in SHIPPED
+        for revision in ALL_NAMES
         if any(rule.id == name for _, rule in find_revision(revision).rules())
     ]
 
@@ -208,7 +213,7 @@ def _explain_rule(
     if base:
         text = f"what must be, and the cases, are of {base}'s rule; yours may be about less"
         print_lines(screen, [("changed", text)])
-    cases = [e.id for e in ENTRIES if rule.id in e.rules]
+    cases = [e.id for e in ALL_ENTRIES if rule.id in e.rules]
     print_lines(screen, [("cases", ", ".join(cases) or "none")])
 
 
@@ -219,7 +224,7 @@ def _explain_case(screen: Console, entry: Entry, levels: dict[str, Level]) -> No
     screen.print(Text(f"about: {', '.join(case.rules)}"))
     for number, step in enumerate(case.steps, start=1):
         screen.print(Text(f"{number:>3}. {describe(step)}"))
-    times = times_for({**CONFIG_DEFAULTS, **case.needs.config}, lag_ms=0)
+    times = times_for({**ALL_SETTINGS, **entry.settings, **case.needs.config}, lag_ms=0)
     if named := ", ".join(f"{time.name} {times.of(time)} ms" for time in times_in(case)):
         screen.print(Text(f"times with a virtual clock and default settings: {named}"))
 

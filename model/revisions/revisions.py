@@ -230,5 +230,5 @@ def _shipped(name: str) -> Revision:
     elif name.endswith(".py"):
         near = f" (one in a file is named {name}:NAME)"
     else:
-        near = did_you_mean(name, NAMES)
-    raise KeyError(f"no revision {name!r}{near}; there are {', '.join(NAMES)}")
+        near = did_you_mean(name, ALL_NAMES)
+    raise KeyError(f"no revision {name!r}{near}; there are {', '.join(ALL_NAMES)}")

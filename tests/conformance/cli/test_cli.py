@@ -373,6 +373,22 @@ def test_explain_tells_of_rules_and_cases() -> None:
     )
 
 
+def test_the_cases_of_a_rule_are_those_of_all_protocols() -> None:
+    case = "CG-JOIN-AGAIN-UNRELEASED/lost-answer-to-the-first-join"
+    rule = invoke("explain", "CG-JOIN-AGAIN-UNRELEASED", "--revision", "consumer-4.4")
+    assert case in rule.out
+    explained = invoke("explain", case)
+    assert "about: CG-JOIN-AGAIN-UNRELEASED" in explained.out
+    assert (
+        explained.out.splitlines()[1:]
+        == invoke("explain", case, "--revision", "consumer-4.4").out.splitlines()[1:]
+    )
+    listed = invoke("cases", "CG-JOIN-AGAIN-*")
+    assert case in listed.out
+    assert listed.out == invoke("cases", "CG-JOIN-AGAIN-*", "--revision", "consumer-4.4").out
+    assert invoke("cases", ZOMBIE, "--revision", "consumer-4.4").code == 64
+
+
 def test_the_table_and_the_lists() -> None:
     table = invoke("table", "--json")
     ids = [rule["id"] for rule in json.loads(table.out)]

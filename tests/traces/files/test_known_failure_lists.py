@@ -11,7 +11,7 @@ from msgspec import structs
 from support.consumer_cases import BASE as CONSUMER_4_3
 from support.runs import KAFKA_4, certificate, result_of
 
-from fencepost.conformance.cases import CONSUMER_ENTRIES, ENTRIES
+from fencepost.conformance.cases import ALL_ENTRIES
 from fencepost.model.table.table import Level
 from fencepost.properties.judging.answer_diff import signature
 from fencepost.properties.judging.known_failures import KnownFailure
@@ -79,7 +79,7 @@ def test_the_shipped_lists_can_be_read_and_name_their_target(path: Path) -> None
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.json")), ids=lambda p: p.name)
 def test_the_shipped_lists_are_about_the_catalogue_s_cases(path: Path) -> None:
-    cases = {entry.id for entry in (*ENTRIES, *CONSUMER_ENTRIES)}
+    cases = {entry.id for entry in ALL_ENTRIES}
     rules = {rule.id for base in (KAFKA_4, CONSUMER_4_3) for _, rule in base.rules()}
     for entry in read(path):
         assert entry.case in cases
