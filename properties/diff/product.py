@@ -239,11 +239,12 @@ class Side(NamedTuple):
 class Pair(NamedTuple):
     """All worlds of both revisions that explain the answers.
 
+    Sides are sorted, so that the example of a difference is the same in each process.
     `suspects`: the differing rules that were used since both were last equal.
     """
 
-    first: frozenset[Side]
-    other: frozenset[Side]
+    first: tuple[Side, ...]
+    other: tuple[Side, ...]
     suspects: frozenset[str]
 
 
@@ -351,7 +352,7 @@ class Lockstep:
     def initial(self) -> Iterator[State]:
         """Return the state without groups; clients know nothing but, perhaps, an old id."""
         sides = [
-            frozenset(Side(self._number(world), _known(world)) for world in model.initial())
+            tuple(sorted({Side(self._number(world), _known(world)) for world in model.initial()}))
             for model in self.models
         ]
         yield Pair(sides[0], sides[1], frozenset())
@@ -381,7 +382,7 @@ class Lockstep:
         Of equal clients that know nothing only the first acts: it makes no difference.
         """
         moves = [self.moves(i, s.world) for i, side in enumerate(pair[:2]) for s in side]
-        clients = self.worlds[next(iter(pair.first)).world].clients
+        clients = self.worlds[pair.first[0].world].clients
         for kind, index in dict.fromkeys(key for by_key in moves for key in by_key):
             if kind in NOBODYS:
                 yield kind, index
@@ -491,7 +492,7 @@ class Lockstep:
         return names | {name: f"past.{n}" for n, name in enumerate(sorted(rest), start=1)}
 
     def _followed(self, pair: Pair, first: list[Arrival], other: list[Arrival]) -> Pair:
-        sides = [frozenset(arrival.side for arrival in side) for side in (first, other)]
+        sides = [tuple(sorted({arrival.side for arrival in side})) for side in (first, other)]
         if sides[0] == sides[1]:
             return Pair(sides[0], sides[1], frozenset())
         return Pair(sides[0], sides[1], pair.suspects | self._used([*first, *other]))

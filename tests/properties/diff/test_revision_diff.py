@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from itertools import product
 
@@ -305,3 +308,24 @@ def test_many_worlds_may_explain_the_same_answers() -> None:
     assert holds(KAFKA_4, one)
     assert not holds(strict, one) or not holds(KAFKA_4, other)
     assert holds(strict, other)
+
+
+def printed_difference(hash_seed: int) -> str:
+    """Return the runs that a process prints whose sets have this order."""
+    command = "from fencepost.conformance.cli.cli import main; main()"
+    acts = [part for act in ("join", "swap", "release") for part in ("--act", act)]
+    revisions = ["consumer-4.3", "kip-848", "--instances", "2"]
+    return subprocess.run(
+        [sys.executable, "-c", command, "diff", *revisions, *acts],
+        env={**os.environ, "PYTHONHASHSEED": str(hash_seed)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    ).stdout
+
+
+def test_an_open_target_has_the_same_example_in_each_process() -> None:
+    first = printed_difference(0)
+    assert "CG-JOIN-TARGET-LOST" in first
+    assert printed_difference(2) == first
