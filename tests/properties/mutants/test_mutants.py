@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Callable
 from functools import cache
@@ -13,10 +12,7 @@ from typing import Any
 import pytest
 from support.world import DELAY, PARKED, D, Reply, World, offers
 
-from fencepost.conformance.cases import entry
-from fencepost.conformance.run.certify import Options, certify
 from fencepost.conformance.targets.in_process import ModelCoordinator
-from fencepost.conformance.targets.target_registry import TargetOptions, find_target
 from fencepost.model.classic.effects import Do
 from fencepost.model.classic.perform import rebalances
 from fencepost.model.classic.vocabulary import feasible
@@ -27,8 +23,6 @@ from fencepost.model.revisions.base import KAFKA_4, RULES
 from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.model.table.expr import Point
 from fencepost.model.table.shared_features import Availability, GroupId
-from fencepost.model.table.table import Level
-from fencepost.properties.judging.report import Overall
 from fencepost.properties.mutants import mutants
 from fencepost.properties.mutants.mutant import Mutant
 from fencepost.properties.mutants.mutants import MUTANTS, find_mutant
@@ -114,13 +108,6 @@ def _points(name: str) -> list[Point]:
 
 
 # Each is told from kafka-4.
-
-
-@pytest.mark.parametrize(("name", "case_id"), KILLS.items(), ids=KILLS)
-def test_a_case_notices_it(name: str, case_id: str) -> None:
-    target = find_target(f"mutant:{name}", TargetOptions())
-    certificate = asyncio.run(certify(target, KAFKA_4, [entry(case_id)], Options(level=Level.MAY)))
-    assert certificate.overall() is Overall.VIOLATED
 
 
 class Recorded(World):
