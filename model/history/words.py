@@ -261,11 +261,14 @@ def members_of(rows: Any, names: Names) -> str:
 
 
 def fetched(body: Body) -> list[str]:
-    """Describe the offsets of an answer, e.g. `t-0 at 5`."""
+    """Describe the offsets of an answer, e.g. `t-0 at 5`, and the errors of groups."""
     rows = [*_partitions(body)]
+    errors = []
     for group in body.get("groups", ()):
         rows += _partitions(group)
-    return [
+        if group.get("errorCode"):
+            errors.append(error_name(group["errorCode"]))
+    return errors + [
         f"{at} at {p.get('committedOffset')}"
         + (f" {error_name(p['errorCode'])}" if p.get("errorCode") else "")
         for at, p in rows
@@ -365,8 +368,13 @@ def _beaten(body: Body, names: Names) -> Iterator[str]:
         yield called
     yield f"epoch {body.get('memberEpoch')}"
     if (assignment := body.get("assignment")) is not None:
-        rows = assignment.get("topicPartitions") if isinstance(assignment, Mapping) else assignment
-        yield f"assigned {partitions(rows, names)}"
+        yield f"assigned {assigned(assignment, names)}"
+
+
+def assigned(assignment: Any, names: Names) -> str:
+    """Describe the assignment in the answer to a heartbeat, e.g. `t-0, t-1`."""
+    rows = assignment.get("topicPartitions") if isinstance(assignment, Mapping) else assignment
+    return partitions(rows, names)
 
 
 def _described(row: Body, names: Names) -> str:

@@ -20,6 +20,7 @@ from fencepost.model.history.events import Answered, Disturbance, Event, Handled
 from fencepost.model.history.history import History
 from fencepost.model.history.words import (
     answer_words,
+    assigned,
     decoded,
     fetched,
     member,
@@ -255,6 +256,8 @@ def _value(name: str, value: Any, names: Names) -> str:
         return error_name(value)
     if name in _IDS:
         return member(value, names)
+    if isinstance(value, Mapping) and "topicPartitions" in value:
+        return assigned(value, names)
     if name in _BYTES:
         return decoded(value)
     if isinstance(value, list) and all(isinstance(v, dict) and "memberId" in v for v in value):

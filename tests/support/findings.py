@@ -8,3 +8,5 @@ FOLDER = ROOT / "docs" / "findings"
 
 
 TRACES = sorted(FOLDER.glob("*.json"))
+CONSUMER_TRACES = sorted((FOLDER / "consumer").glob("*.json"))
+"""Those of the consumer protocol, whose pages are made."""

@@ -258,6 +258,14 @@ def fenced_member_joins_again(s: ConsumerScript) -> None:
     s.join("A1")
 
 
+@case("CG-JOIN-AGAIN-UNRELEASED")
+def lost_answer_and_other_topics_of_a_join(s: ConsumerScript) -> None:
+    """A member joins again with its id and another subscription."""
+    s.join("A1")
+    s.join("A1", topics=BOTH)
+    s.describe()
+
+
 # Released holders.
 
 
@@ -440,6 +448,23 @@ def way_back_to_the_old_instance(s: ConsumerScript) -> None:
     s.join("A1", instance="B")
     s.join("A1")
     s.beat("A1", instance="B")
+
+
+@case("CG-JOIN-CHANGE-INSTANCE", config=FULL)
+def new_instance_in_a_full_group(s: ConsumerScript) -> None:
+    """A member of a full group joins again with an unmapped instance: it is no newcomer."""
+    s.reconciled("A1", "B1")
+    s.join("A1", instance="C")
+    s.beat("B1")
+
+
+@case("CG-JOIN-CHANGE-INSTANCE", "CG-LEAVE-FOR-GOOD")
+def old_instance_of_a_member_that_left(s: ConsumerScript) -> None:
+    """A member changed its instance and left; then somebody brings the old one."""
+    s.join("A1")
+    s.join("A1", instance="B")
+    s.leave("A1", instance="B")
+    s.join("A2")
 
 
 @case("CG-JOIN-CHANGE-INSTANCE-CHANGED")

@@ -124,6 +124,11 @@ def test_what_a_malformed_join_lacks_is_said() -> None:
     assert answer_words("JoinGroup", lacks, {}) == "NONE, no generation, no leader"
 
 
+def test_the_error_of_a_fetched_group_is_said() -> None:
+    groups = [{"groupId": "g", "errorCode": 113, "topics": []}]
+    assert answer_words("OffsetFetch", {"groups": groups}, {}) == "STALE_MEMBER_EPOCH"
+
+
 _ALONE = "JoinGroup: NONE, generation 3, follows"
 _REFUSED = "JoinGroup: UNKNOWN_MEMBER_ID, member id"
 

@@ -1,0 +1,432 @@
+"""List the defects of Kafka's consumer protocol, and the shortest run that shows each.
+
+The page of each finding is made by `consumer_findings_page`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from fencepost.conformance.cases.consumer.consumer_script import FULL, ConsumerScript
+from fencepost.model.consumer.settings import ASSIGNMENT_INTERVAL
+from fencepost.model.coordinator import Config
+from fencepost.model.plans.steps import Ms, Needs, Plan
+from fencepost.model.table.table import Level
+
+Write = Callable[[ConsumerScript], None]
+KAFKA = {
+    "consumer-4.0": "4.0.1",
+    "consumer-4.1": "4.1.2",
+    "consumer-4.2": "4.2.0",
+    "consumer-4.3": "4.3.0",
+    "consumer-4.3.1": "4.3.1",
+    "consumer-4.4": "4.4.0",
+}
+"""The revision of each release on which the catalogue ran, and the release, the oldest first."""
+ALL = tuple(KAFKA)
+UP_TO_4_1 = ALL[:2]
+UP_TO_4_3_1 = ALL[:-1]
+PR, KIP = "pr-23542", "kip-848"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A defect of released Kafkas.
+
+    `effect`: what happens, in two sentences.  `affected` and `short`: whom, and a workaround, as in
+    a table.  `operators` and `authors`: what they can do.  `has`: the revisions that have it.
+    `shows`: a regular expression that the steps of the run match where it is.  `judge`: the
+    revision by which the run is judged, which has the right answer; "": none says what is right.
+    `target`: on which the trace was recorded.  `settings`: for a target that takes them.
+    """
+
+    name: str
+    title: str
+    effect: str
+    affected: str
+    short: str
+    operators: str
+    authors: str
+    ticket: str
+    has: tuple[str, ...]
+    shows: str
+    judge: str
+    target: str
+    write: Write
+    config: dict[str, int | None] = field(default_factory=dict)
+    features: tuple[str, ...] = ()
+    settings: Config = field(default_factory=lambda: {ASSIGNMENT_INTERVAL: 0})
+
+    def plan(self) -> Plan:
+        """Return the run that shows it."""
+        script = ConsumerScript(delayed=False)
+        self.write(script)
+        needs = Needs((), frozenset(self.features), self.config)
+        about = f"{self.title}."
+        return Plan(f"consumer/{self.name}", about, (), Level.MUST, tuple(script.steps), needs)
+
+
+def _lost_answer(s: ConsumerScript) -> None:
+    s.join("A1")
+    s.join("A1")
+
+
+def _instance_copy(s: ConsumerScript) -> None:
+    s.reconciled("A1", "B1")
+    s.release("B1")
+    s.join("A1", instance="B")
+    s.beat("A1", instance="B")
+    s.describe()
+
+
+def _lost_target(s: ConsumerScript) -> None:
+    s.join("m", "n")
+    s.beat("m")
+    s.join("m", instance="A")
+    s.beat("m", instance="A")
+    s.beat("n")
+    s.describe()
+
+
+def _old_instance(s: ConsumerScript) -> None:
+    s.join("A1")
+    s.join("A1", instance="B")
+    s.join("A2")
+
+
+def _old_instance_gone(s: ConsumerScript) -> None:
+    s.join("A1")
+    s.join("A1", instance="B")
+    s.leave("A1", instance="B")
+    s.join("A2")
+
+
+def _old_instance_loaded(s: ConsumerScript) -> None:
+    s.join("A1")
+    s.join("A1", instance="B")
+    s.restart()
+    s.beat("A1", instance="B")
+    s.join("A2")
+
+
+def _hurried_by_failover(s: ConsumerScript) -> None:
+    s.join("A1", rebalance=Ms("short rebalance"))
+    s.join("B1")
+    s.beat("A1")
+    s.release("A1")
+    s.restart()
+    s.pause("short rebalance")
+    s.beat("B1")
+    s.describe()
+
+
+def _session_after_failover(s: ConsumerScript) -> None:
+    s.join("A1")
+    s.release("A1")
+    s.pause("group session", minus=True, margins=3)
+    s.restart()
+    s.pause(margins=4)
+    s.describe()
+
+
+def _full_group(s: ConsumerScript) -> None:
+    s.join("A1", "B1")
+    s.release("A1")
+    s.join("A2")
+
+
+def _full_group_unknown(s: ConsumerScript) -> None:
+    s.join("A1", "c")
+    s.remove(("c", None))
+    s.join("B1")
+    s.beat("c")
+
+
+def _empty_group(s: ConsumerScript) -> None:
+    s.join("m")
+    s.leave("m")
+    s.describe()
+
+
+def _assignor(s: ConsumerScript) -> None:
+    s.join("A1", server_assignor="uniform")
+    s.release("A1")
+    s.join("A2", server_assignor="range")
+
+
+def _released_commits(s: ConsumerScript) -> None:
+    s.join("A1")
+    s.release("A1")
+    s.commit("A1", epoch=-2)
+
+
+def _fenced_for_good(s: ConsumerScript) -> None:
+    s.join("m", "n")
+    s.beat("m", "m")
+    s.join("m")
+
+
+FINDINGS = (
+    Finding(
+        name="lost-answer",
+        title="A static member is refused by itself",
+        effect="The answer to a static member's join is lost, and the client sends the join again "
+        "with the same member id. The coordinator takes the member for a second process of its "
+        "instance and answers UNRELEASED_INSTANCE_ID until the session ends.",
+        affected="static members",
+        short="restart after a session",
+        operators="Start the process again after one session timeout, with an outer loop. Raise "
+        "an alarm for UNRELEASED_INSTANCE_ID: after it, Java and librdkafka poll nothing and look "
+        "healthy. The same answer comes after FENCED_MEMBER_EPOCH, since a client then joins with "
+        "its old id.",
+        authors="Don't treat UNRELEASED_INSTANCE_ID as fatal after a join that may have been "
+        "accepted. Try again until one session timeout is over.",
+        ticket="apache/kafka#23542 (open)",
+        has=ALL,
+        shows=r"2\. A1 [^\n]*→ UNRELEASED_INSTANCE_ID",
+        judge=PR,
+        target="kafka:4.4.0",
+        write=_lost_answer,
+    ),
+    Finding(
+        name="instance-copy",
+        title="A member that takes a released instance leaves partitions without an owner",
+        effect="A member joins again with the instance id of another member, which is released. It "
+        "becomes a copy of that member; its own partitions have no owner until the next epoch, and "
+        "the group is shown as Stable.",
+        affected="members that change their instance id",
+        short="never change an instance id",
+        operators="Give each process one instance id for its whole life. If partitions have no "
+        "owner, let any member join or leave: the next epoch assigns them.",
+        authors="Use a new member id for each new instance id. Compare the partitions of a "
+        "description with those of the topics; the state of the group doesn't show the loss.",
+        ticket="none known; apache/kafka#23542 (open) refuses the join",
+        has=(*ALL, KIP),
+        shows=r"Describe [^\n]*g Stable[^\n]*\[A1: epoch \d, assigned t-2, t-3, target t-2, t-3\]",
+        judge=PR,
+        target="kafka:4.4.0",
+        write=_instance_copy,
+    ),
+    Finding(
+        name="lost-target",
+        title="A member that changes its instance while partitions move loses its target",
+        effect="A member has partitions to give up and joins again with an instance id that nobody "
+        "has. It gets no partitions; a description shows its target, and the group is shown as "
+        "Stable until the next epoch.",
+        affected="members that change their instance id",
+        short="never change an instance id",
+        operators="Set the instance id before the first join, and never later. If a member stays "
+        "without its target, let any member join or leave: the next epoch assigns the partitions.",
+        authors="Use a new member id for each new instance id, also when a dynamic member becomes "
+        "static.",
+        ticket="none known; apache/kafka#23542 (open) refuses the join",
+        has=ALL,
+        shows=r"Describe [^\n]*m: epoch \d, assigned nothing, target t-",
+        judge=KIP,
+        target="kafka:4.4.0",
+        write=_lost_target,
+    ),
+    Finding(
+        name="old-instance",
+        title="The instance id that a member had before stays taken",
+        effect="A static member joins again with another instance id. The coordinator keeps the "
+        "entry of the old one: a process with it gets UNRELEASED_INSTANCE_ID while the member "
+        "lives.",
+        affected="members that change their instance id",
+        short="upgrade to 4.4.0",
+        operators="Upgrade to 4.4.0. Before that, remove the member, not the old instance, and "
+        "then restart the broker if the old instance is still refused.",
+        authors="Use a new member id for each new instance id.",
+        ticket="KAFKA-20747",
+        has=UP_TO_4_3_1,
+        shows=r"2\. A1 [^\n]*→ NONE[^\n]*\n3\. A2 [^\n]*→ UNRELEASED_INSTANCE_ID",
+        judge="consumer-4.4",
+        target="kafka:4.3.1",
+        write=_old_instance,
+    ),
+    Finding(
+        name="old-instance-gone",
+        title="The old instance id of a member that left can't be used any more",
+        effect="A static member joins again with another instance id and leaves. A process with "
+        "the old instance id gets UNKNOWN_MEMBER_ID, and an administrator can't remove the entry, "
+        "since its member is gone.",
+        affected="members that change their instance id",
+        short="upgrade to 4.4.0",
+        operators="Upgrade to 4.4.0. Before that, choose a new instance id for the process; a "
+        "restart of the broker frees the old one only if the log has nothing of the old member.",
+        authors="Don't join again without end: UNKNOWN_MEMBER_ID for a first join is this fault.",
+        ticket="KAFKA-20747",
+        has=UP_TO_4_3_1,
+        shows=r"2\. A1 [^\n]*→ NONE[^\n]*\n3\. [^\n]*\n4\. A2 [^\n]*→ UNKNOWN_MEMBER_ID",
+        judge="consumer-4.4",
+        target="kafka:4.3.1",
+        write=_old_instance_gone,
+    ),
+    Finding(
+        name="old-instance-loaded",
+        title="A failover brings back the old instance id of a member",
+        effect="A static member joins again with another instance id, and the broker restarts. The "
+        "new coordinator reads the entry of the old instance from the log and refuses processes "
+        "with it.",
+        affected="members that change their instance id",
+        short="upgrade to 4.4.0",
+        operators="Upgrade to 4.4.0: it reads logs that older releases wrote without the old "
+        "entries.",
+        authors="Use a new member id for each new instance id.",
+        ticket="KAFKA-20747",
+        has=UP_TO_4_3_1,
+        shows=r"2\. A1 [^\n]*→ NONE[^\n]*\n[\s\S]*\n\d\. A2 [^\n]*→ UNRELEASED_INSTANCE_ID",
+        judge="consumer-4.4",
+        target="kafka:4.3.1",
+        write=_old_instance_loaded,
+        features=("restart",),
+    ),
+    Finding(
+        name="hurried-by-failover",
+        title="A failover removes a released member before its session ends",
+        effect="A member with partitions to give up is released, and the coordinator fails over. "
+        "The new coordinator starts the rebalance timeout of the released member and removes it "
+        "when this ends, though its session still runs.",
+        affected="restarts of members during a rebalance",
+        short="rebalance timeout of a session",
+        operators="Set the rebalance timeout of the clients (`max.poll.interval.ms` in Java) to "
+        "the group's session timeout or more.",
+        authors="Give partitions up before you send -2.",
+        ticket="KAFKA-20641 (open)",
+        has=(*ALL, PR),
+        shows=r"Describe [^\n]*\[B1: ",
+        judge=KIP,
+        target="kafka:4.4.0",
+        write=_hurried_by_failover,
+        features=("restart",),
+    ),
+    Finding(
+        name="session-after-failover",
+        title="A failover gives a released member a new session",
+        effect="A member is released, and the coordinator fails over shortly before its session "
+        "ends. Its session starts anew with its full length, so that the other members get its "
+        "partitions later.",
+        affected="restarts of brokers",
+        short="short session timeout",
+        operators="Expect up to two session timeouts without an owner if a broker restarts "
+        "meanwhile. An administrator can remove the instance at once.",
+        authors="Nothing: all sessions start anew at a failover, and the coordinator stores no "
+        "times.",
+        ticket="none known",
+        has=(*ALL, PR, KIP),
+        shows=r"Describe [^\n]*\[A1: epoch -2",
+        judge="",
+        target="kafka:4.4.0",
+        write=_session_after_failover,
+        features=("restart",),
+    ),
+    Finding(
+        name="full-group",
+        title="A full group refuses the restart of a static member",
+        effect="A group has `group.consumer.max.size` members, and one of them is released. Its "
+        "next process gets GROUP_MAX_SIZE_REACHED, since the coordinator checks the size before it "
+        "looks at the instance id.",
+        affected="full groups",
+        short="raise the limit",
+        operators="Set `group.consumer.max.size` above the number of members, or upgrade to 4.4.0.",
+        authors="Treat GROUP_MAX_SIZE_REACHED of a static member as temporary for one session "
+        "timeout.",
+        ticket="KAFKA-20601",
+        has=UP_TO_4_3_1,
+        shows=r"A2 [^\n]*→ GROUP_MAX_SIZE_REACHED",
+        judge="consumer-4.4",
+        target="kafka:4.3.1",
+        write=_full_group,
+        config={**FULL},
+    ),
+    Finding(
+        name="full-group-unknown",
+        title="A removed member of a full group hears that the group is full",
+        effect="A member is removed, and another one takes the last place. The removed member's "
+        "heartbeat gets GROUP_MAX_SIZE_REACHED instead of UNKNOWN_MEMBER_ID, so it doesn't learn "
+        "that it must give up its partitions.",
+        affected="full groups",
+        short="raise the limit",
+        operators="Set `group.consumer.max.size` above the number of members.",
+        authors="Give up all partitions at GROUP_MAX_SIZE_REACHED for a heartbeat, as at "
+        "UNKNOWN_MEMBER_ID.",
+        ticket="none known; KAFKA-20601 is about mapped instances alone",
+        has=(*ALL, PR),
+        shows=r"5\. c [^\n]*→ GROUP_MAX_SIZE_REACHED",
+        judge=KIP,
+        target="kafka:4.4.0",
+        write=_full_group_unknown,
+        config={**FULL},
+    ),
+    Finding(
+        name="empty-group",
+        title="An empty group never has a target of its epoch",
+        effect="The last member leaves, and the group is Empty. Its assignment epoch stays one "
+        "below its group epoch, and the first member after it waits for the assignment interval.",
+        affected="tools that wait for an assignment",
+        short="ignore Empty groups",
+        operators="Compare both epochs only if the group has members, or upgrade to 4.4.0.",
+        authors="Expect that the first answer after a group was empty has no partitions yet.",
+        ticket="KAFKA-20442",
+        has=(*UP_TO_4_3_1, KIP),
+        shows=r"Describe [^\n]*g Empty, epoch (\d), target of epoch (?!\1)",
+        judge="consumer-4.4",
+        target="kafka:4.3.1",
+        write=_empty_group,
+    ),
+    Finding(
+        name="another-assignor",
+        title="Another assignor has no effect until the next epoch",
+        effect="A member returns, or sends a heartbeat, with another server assignor, and the "
+        "group prefers it from then on. The coordinator makes no new target, so the assignment "
+        "stays that of the old assignor.",
+        affected="groups that change `group.remote.assignor`",
+        short="let a member leave",
+        operators="After such a change, let one member leave for good and join again, or upgrade "
+        "to 4.4.0.",
+        authors="Nothing.",
+        ticket="KAFKA-20434",
+        has=(*UP_TO_4_3_1, KIP),
+        shows=r"1\. A1 [^\n]*→ NONE, epoch (\d),[\s\S]*\n3\. A2 [^\n]*→ NONE, epoch \1,",
+        judge="consumer-4.4",
+        target="kafka:4.3.1",
+        write=_assignor,
+    ),
+    Finding(
+        name="released-commits",
+        title="A released member commits offsets with epoch -2",
+        effect="A process sends -2 and then commits with epoch -2. The coordinator stores the "
+        "offsets, because it compares only whether both epochs are equal; with its last real epoch "
+        "the process would be refused.",
+        affected="processes that closed",
+        short="commit before closing",
+        operators="End a process after it closed its consumer.",
+        authors="Commit before -2, and never afterwards.",
+        ticket="none known",
+        has=(*ALL, PR),
+        shows=r"3\. A1 OffsetCommit [^\n]*→ [^\n]*NONE",
+        judge=KIP,
+        target="kafka:4.4.0",
+        write=_released_commits,
+    ),
+    Finding(
+        name="fenced-for-good",
+        title="A fenced member can't join again with its id",
+        effect="A member hears FENCED_MEMBER_EPOCH and joins again with its member id and epoch 0, "
+        "as KIP-848 demands. The coordinator compares epoch 0 as any other one and answers "
+        "FENCED_MEMBER_EPOCH until the session ends.",
+        affected="members that were fenced",
+        short="upgrade to 4.2.0",
+        operators="Upgrade to 4.2.0 or later. Static members that send their instance id are still "
+        "[refused by themselves](lost-answer.md).",
+        authors="Use a new member id if the second join is fenced, too.",
+        ticket="KAFKA-19233",
+        has=UP_TO_4_1,
+        shows=r"5\. m [^\n]*→ FENCED_MEMBER_EPOCH",
+        judge="consumer-4.2",
+        target="kafka:4.1.2",
+        write=_fenced_for_good,
+    ),
+)
+"""The gravest first."""
