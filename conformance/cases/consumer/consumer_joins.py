@@ -458,7 +458,7 @@ def new_instance_in_a_full_group(s: ConsumerScript) -> None:
     s.beat("B1")
 
 
-@case("CG-JOIN-CHANGE-INSTANCE", "CG-LEAVE-FOR-GOOD")
+@case("CG-JOIN-CHANGE-INSTANCE")
 def old_instance_of_a_member_that_left(s: ConsumerScript) -> None:
     """A member changed its instance and left; then somebody brings the old one."""
     s.join("A1")

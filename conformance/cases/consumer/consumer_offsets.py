@@ -223,6 +223,14 @@ def transaction_with_a_wrong_instance(s: ConsumerScript) -> None:
     s.fetch("A1")
 
 
+@case("CG-TXN-COMMIT-INSTANCE-IGNORED")
+def transaction_with_an_unmapped_instance(s: ConsumerScript) -> None:
+    """The instance in a commit in a transaction is ignored, also if nobody has it."""
+    s.join("A1")
+    s.transact("A1", instance="C")
+    s.fetch("A1")
+
+
 @case("CG-TXN-COMMIT-RELEASED")
 def transaction_of_a_released_member(s: ConsumerScript) -> None:
     """A released member commits in a transaction with -2, its epoch."""
