@@ -23,7 +23,7 @@ within 10 ms.
 """
 
 
-@pytest.mark.parametrize("path", (*TRACES, *CONSUMER_TRACES), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [*TRACES, *CONSUMER_TRACES], ids=lambda path: path.stem)
 def test_a_finding_is_found_again(path: Path) -> None:
     if shutil.which("java") is None or shutil.which("mvn") is None:
         pytest.skip("Java or Maven is not on this machine")
