@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from fencepost.model.revision import Revision
 from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, broken, excused_rules
@@ -18,49 +18,11 @@ from fencepost.properties.logic.logic import Property, PropertyKind
 from fencepost.properties.oracle.oracle import judge
 from fencepost.properties.oracle.verdict import Violation
 from fencepost.properties.worlds.concretise import Run, unfold
-from fencepost.properties.worlds.scope import ACTS, Scope
+from fencepost.properties.worlds.scope import Scope
 from fencepost.properties.worlds.world import Act, Transition, World, Worlds
-from fencepost.properties.worlds.world_client import ODD_ACTS
-
-SIMPLEST_FIRST: tuple[str, ...] = (
-    "join",
-    "sync",
-    "tick",
-    "heartbeat",
-    "restart",
-    "leave",
-    "commit",
-    "change",
-    "drop",
-    "remove",
-    "failover",
-    "stranger",
-)
-"""The kinds of acts, simplest first: shrinking replaces an act by one before it."""
-
-UNDRAWN = frozenset({"quit", "transact", "produce", "delete", "erase"})
-"""Acts for exhaustive searches alone: drawn too, they would change what each seed draws."""
-
-KINDS: tuple[str, ...] = (
-    *SIMPLEST_FIRST,
-    *(k for k in (*ACTS, *ODD_ACTS) if k not in SIMPLEST_FIRST and k not in UNDRAWN),
-)
-
-_OFTEN = {"join": 4, "sync": 4, "tick": 2}
-"""Weights of the acts without which there is nothing to disturb."""
 
 _CARRIED_SINCE = {"pose": ("JoinGroup", 5), "claim": ("Heartbeat", 3), "batch": ("LeaveGroup", 3)}
 """Odd acts that name an instance, or several members."""
-
-
-def walk_scopes(acts: Sequence[str]) -> tuple[Scope, ...]:
-    """Return scopes for random walks, few clients first: too wide to be explored to the end."""
-    wide: dict[str, Any] = {"acts": tuple(acts), "offers": 3, "generations": 9}
-    return (
-        Scope(clients=2, members=3, **wide),
-        Scope(clients=3, instances=2, zombies=1, members=3, **wide),
-        Scope(clients=3, dynamic=2, members=4, old=2, delay_ticks=1, uneven=True, **wide),
-    )
 
 
 class WalkChoice(NamedTuple):
@@ -103,6 +65,7 @@ class WalkContext:
         self.states = [p for p in self.judging.of_worlds if p in held]
         self.histories = [p for p in held if p.kind is PropertyKind.HISTORY]
         self.worlds = Worlds(revision, self.scope, self.judging.judge if listed else None)
+        self.drawing = self.worlds.protocol.drawing
         self.reference = reference
         self._theirs = None if reference is None else Worlds(reference, self.scope)
         self._faults: dict[World, Fault | None] = {}
@@ -120,7 +83,8 @@ class WalkContext:
             clients: dict[str, list[int]] = {}
             for kind, index in self.worlds.enabled(world):
                 clients.setdefault(kind, []).append(index)
-            self._enabled[world] = {kind: clients[kind] for kind in KINDS if kind in clients}
+            kinds = self.drawing.kinds
+            self._enabled[world] = {kind: clients[kind] for kind in kinds if kind in clients}
         return self._enabled[world]
 
     def of_world(self, world: World) -> Fault | None:
@@ -157,7 +121,7 @@ class WalkContext:
 
 def _can_say(kind: str, scope: Scope, revision: Revision) -> bool:
     """Return True if the versions of all clients can carry an act."""
-    api, least = _CARRIED_SINCE.get(kind, ("JoinGroup", 0))
+    api, least = _CARRIED_SINCE.get(kind, ("", 0))
     return all(seat.versions.get(api, 0) >= least for seat in scope.seats(revision))
 
 
@@ -198,9 +162,8 @@ class Walk:
         `without`: kinds that don't happen in this walk, unless nothing else can.
         """
         enabled = self.enabled()
-        kinds = [
-            k for kind in enabled if kind not in without for k in (kind,) * _OFTEN.get(kind, 1)
-        ]
+        often = self.context.drawing.often
+        kinds = [k for kind in enabled if kind not in without for k in (kind,) * often.get(kind, 1)]
         kinds = kinds or list(enabled)
         if not kinds:
             return  # all wait, and no timer will end it
@@ -263,9 +226,9 @@ def walked(context: WalkContext, choices: Iterable[WalkChoice]) -> Walk:
     return walk
 
 
-def simpler(choice: WalkChoice, clients: int) -> Iterator[WalkChoice]:
-    """Yield simpler choices that may replace one, the simplest first."""
-    for kind in KINDS[: KINDS.index(choice.kind)]:
+def simpler(choice: WalkChoice, kinds: Sequence[str], clients: int) -> Iterator[WalkChoice]:
+    """Yield simpler choices that may replace one, the simplest first; `kinds`: in this order."""
+    for kind in kinds[: kinds.index(choice.kind)]:
         for client in (-1,) if kind in {"tick", "failover"} else range(clients):
             yield WalkChoice(kind, client)
     yield from (choice._replace(client=c) for c in range(choice.client))

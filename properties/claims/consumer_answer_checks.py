@@ -265,7 +265,9 @@ def _commits_with_its_epoch(view: StepView) -> bool:
     if commit is None:
         return False
     member = group_before(view).member(commit.member_id)
-    return member is not None and not member.is_released and member.epoch == commit.generation_id
+    if member is None or member.is_released or member.epoch != commit.generation_id:
+        return False
+    return commit.group_instance_id in {None, member.instance_id}
 
 
 def _unkept_commit(view: StepView) -> str | None:
@@ -443,7 +445,7 @@ CONSUMER_ANSWERS: tuple[Property, ...] = (
     ),
     visible(
         "a-members-commit-is-stored",
-        "A live member's commit with its epoch is answered NONE.",
+        "A live member's commit with its epoch, and with its instance or none, is answered NONE.",
         src.KIP_OFFSETS,
         "OffsetCommit",
         _refused_commit,

@@ -27,20 +27,20 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 from fencepost.model.revision import Revision
 from fencepost.properties.checking.evaluator import Coverage
 from fencepost.properties.checking.random_walk import (
-    KINDS,
     Fault,
     Walk,
     WalkChoice,
     WalkContext,
     simpler,
-    walk_scopes,
     walked,
 )
 from fencepost.properties.checking.shrinking import Reproducer, shrink_items
 from fencepost.properties.logic.logic import Property, PropertyKind
 from fencepost.properties.worlds.concretise import Run
+from fencepost.properties.worlds.protocol_worlds import Drawing
 from fencepost.properties.worlds.scope import Scope
 from fencepost.properties.worlds.world import Act, World
+from fencepost.properties.worlds.worlds_by_protocol import worlds_of
 
 PROFILES: dict[str, dict[str, object]] = {
     "dev": {"max_examples": 50},
@@ -69,15 +69,9 @@ def load_profile(default: str = "dev") -> str:
     return name
 
 
-EVERYTHING = KINDS
-SCOPES = walk_scopes(EVERYTHING)
-"""The scopes that `find_violation` searches, in turn: few clients first."""
-
 _STEPS = 40
 _FEWEST = 12
 _WAYS = 1 << 12
-_DISTURBING = tuple(k for k in KINDS if k not in {"join", "sync", "tick", "heartbeat"})
-"""Kinds that only some walks have: with all of them in each, few groups would ever be stable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +104,7 @@ def find_violation(
     properties: Iterable[Property] = (),
     *,
     reference: Revision | None = None,
-    scopes: Sequence[Scope] = SCOPES,
+    scopes: Sequence[Scope] | None = None,
     seed: int = 0,
     max_examples: int = 150,
     coverage: Coverage | None = None,
@@ -119,9 +113,9 @@ def find_violation(
 
     `properties`: those that have to hold, of any kind; a violation that the revision is expected to
     have is no finding.  `reference`: compare with it instead of, or beside, properties.
-    `max_examples`: the most walks to try in each scope; `coverage`: counts rules. Properties of
-    steps and worlds are tried first, since whole histories take longer to read.  The result depends
-    on the arguments alone.
+    `scopes`: searched in turn; by default its protocol's for walks.  `max_examples`: the most walks
+    to try in each scope; `coverage`: counts rules.  Properties of steps and worlds are tried first,
+    since whole histories take longer to read.  The result depends on the arguments alone.
     """
     listed = tuple(properties)
     quick = [p for p in listed if p.kind is not PropertyKind.HISTORY]
@@ -133,7 +127,7 @@ def find_violation(
         stages.append((slow, None))
     tried = 0
     for held_to, compared in stages:
-        for scope in scopes:
+        for scope in worlds_of(revision).drawing.scopes if scopes is None else scopes:
             context = WalkContext(revision, scope, held_to, compared)
             search = _WalkSearch(context, coverage)
             search.run(seed, max_examples)
@@ -163,7 +157,7 @@ class _WalkSearch:
             suppress_health_check=list(HealthCheck),
             verbosity=Verbosity.quiet,
         )
-        @given(numbers)
+        @given(numbers(self.context.drawing))
         def search(drawn: tuple[int, list[int]]) -> None:
             if self.walk is not None:
                 raise _FaultError  # Hypothesis asks again for what it has been shown
@@ -182,19 +176,20 @@ class _WalkSearch:
             return
 
 
-_BITS = st.integers(0, (1 << len(_DISTURBING)) - 1)
-numbers = st.tuples(
-    _BITS,
-    st.lists(st.integers(0, _WAYS - 1), min_size=_FEWEST, max_size=_STEPS),
-)
-"""A walk as numbers: its kinds of disturbances (a bit each), and its steps."""
+def numbers(drawing: Drawing) -> st.SearchStrategy[tuple[int, list[int]]]:
+    """Draw a walk as numbers: its kinds of disturbances (a bit each), and its steps."""
+    return st.tuples(
+        st.integers(0, (1 << len(drawing.disturbing)) - 1),
+        st.lists(st.integers(0, _WAYS - 1), min_size=_FEWEST, max_size=_STEPS),
+    )
 
 
 def drawn_walk(context: WalkContext, drawn: tuple[int, Sequence[int]]) -> Walk:
     """Return the walk that some numbers choose, up to the first step that breaks a property."""
     walk = Walk(context)
     bits, steps = drawn
-    without = frozenset(k for i, k in enumerate(_DISTURBING) if not bits >> i & 1)
+    disturbing = context.drawing.disturbing
+    without = frozenset(k for i, k in enumerate(disturbing) if not bits >> i & 1)
     for number in steps:
         walk.choose(number, without)
         if walk.finding is not None:
@@ -208,7 +203,7 @@ def _shrunk_walk(context: WalkContext, first: Walk, examples: int) -> Falsifying
         walk = walked(context, choices)
         return None if walk.finding is None else Reproducer(tuple(walk.choices), walk)
 
-    plain = partial(simpler, clients=context.scope.clients)
+    plain = partial(simpler, kinds=context.drawing.kinds, clients=context.scope.clients)
     shortest = shrink_items(first.choices, shows, plain)
     assert shortest is not None
     walk = shortest.run
@@ -230,13 +225,15 @@ def world_machine(
     properties: Iterable[Property] = (),
     *,
     reference: Revision | None = None,
-    scope: Scope = SCOPES[1],
+    scope: Scope | None = None,
     coverage: Coverage | None = None,
 ) -> type[RuleBasedStateMachine]:
     """Make a rule-based machine over the worlds of a revision; `.TestCase` is for pytest.
 
     It fails as soon as a property is broken, and at its end if the reference can't explain it.
+    `scope`: by default the second of its protocol for walks.
     """
+    scope = worlds_of(revision).drawing.scopes[1] if scope is None else scope
     context = WalkContext(revision, scope, properties, reference)
     counted = Coverage() if coverage is None else coverage
 

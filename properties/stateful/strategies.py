@@ -36,9 +36,10 @@ from fencepost.model.messages.shapes import wire_fields
 from fencepost.model.revision import Revision
 from fencepost.model.suggestions import did_you_mean
 from fencepost.properties.checking.random_walk import WalkContext
-from fencepost.properties.stateful.machines import SCOPES, drawn_walk, numbers
+from fencepost.properties.stateful.machines import drawn_walk, numbers
 from fencepost.properties.worlds.protocol_worlds import Ask, Seat
 from fencepost.properties.worlds.scope import Scope
+from fencepost.properties.worlds.worlds_by_protocol import worlds_of
 
 ACTIONS: dict[str, str] = {
     "join": "JoinGroup",
@@ -352,8 +353,12 @@ def programs(
 
 
 def histories(
-    revision: Revision, *, scope: Scope = SCOPES[1]
+    revision: Revision, *, scope: Scope | None = None
 ) -> st.SearchStrategy[tuple[Event, ...]]:
-    """Draw the requests and answers of a right coordinator of a revision, on a virtual clock."""
-    context = WalkContext(revision, scope)
-    return numbers.map(lambda drawn: drawn_walk(context, drawn).run().events)
+    """Draw the requests and answers of a right coordinator of a revision, on a virtual clock.
+
+    `scope`: by default the second of its protocol for walks.
+    """
+    drawing = worlds_of(revision).drawing
+    context = WalkContext(revision, drawing.scopes[1] if scope is None else scope)
+    return numbers(drawing).map(lambda drawn: drawn_walk(context, drawn).run().events)

@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -19,7 +20,13 @@ from fencepost.model.messages.shapes import Message
 from fencepost.model.work import Emission
 from fencepost.properties.worlds import canonical
 from fencepost.properties.worlds import world_client as asks
-from fencepost.properties.worlds.protocol_worlds import Ask, Naming, ProtocolWorlds, Seat
+from fencepost.properties.worlds.protocol_worlds import (
+    Ask,
+    Drawing,
+    Naming,
+    ProtocolWorlds,
+    Seat,
+)
 from fencepost.properties.worlds.scope import (
     ACTS,
     ALL_ACTS,
@@ -30,6 +37,37 @@ from fencepost.properties.worlds.scope import (
     Scope,
 )
 from fencepost.properties.worlds.world_client import ODD_ACTS, STRANGE, Client
+
+_SIMPLEST_FIRST = (
+    "join",
+    "sync",
+    "tick",
+    "heartbeat",
+    "restart",
+    "leave",
+    "commit",
+    "change",
+    "drop",
+    "remove",
+    "failover",
+    "stranger",
+)
+UNDRAWN = frozenset({"quit", "transact", "produce", "delete", "erase"})
+"""Acts for exhaustive searches alone: drawn too, they would change what each seed draws."""
+_KINDS = (
+    *_SIMPLEST_FIRST,
+    *(k for k in ALL_ACTS if k not in _SIMPLEST_FIRST and k not in UNDRAWN),
+)
+
+
+def walk_scopes(acts: Sequence[str]) -> tuple[Scope, ...]:
+    """Return scopes for random walks, few clients first: too wide to be explored to the end."""
+    wide: dict[str, Any] = {"acts": tuple(acts), "offers": 3, "generations": 9}
+    return (
+        Scope(clients=2, members=3, **wide),
+        Scope(clients=3, instances=2, zombies=1, members=3, **wide),
+        Scope(clients=3, dynamic=2, members=4, old=2, delay_ticks=1, uneven=True, **wide),
+    )
 
 
 class ClassicWorlds(ProtocolWorlds):
@@ -42,6 +80,12 @@ class ClassicWorlds(ProtocolWorlds):
     rare_scopes = RARE_SCOPES
     promise_scopes = PROMISE_SCOPES
     diff_scopes = DIFF_SCOPES
+    drawing = Drawing(
+        kinds=_KINDS,
+        often={"join": 4, "sync": 4, "tick": 2},
+        steady=frozenset({"join", "sync", "tick", "heartbeat"}),
+        scopes=walk_scopes(_KINDS),
+    )
 
     def can(self, scope: Scope, group: Group | None, client: Client, kind: str, seat: Seat) -> bool:
         """Return True if a client can do an act."""
@@ -187,8 +231,10 @@ class ClassicWorlds(ProtocolWorlds):
         real = group.renamed(ids).shifted(now_ms)
         return replace(real, generation_id=real.generation_id + numbers)
 
-    def real_answer(self, message: Message, ids: Mapping[str, str], numbers: int) -> Message:
-        """Return an answer in real ids and generations."""
+    def real_answer(
+        self, message: Message, ids: Mapping[str, str], numbers: int, makers: Mapping[str, str]
+    ) -> Message:
+        """Return an answer in real ids and generations; `makers`: real id → its client."""
 
         def real_id(name: str) -> str:
             return ids.get(name, name)
@@ -210,7 +256,9 @@ class ClassicWorlds(ProtocolWorlds):
                     replace(
                         group,
                         members=tuple(
-                            replace(m, member_id=real_id(m.member_id)) for m in group.members
+                            replace(m, member_id=real, client_id=makers.get(real, m.client_id))
+                            for m in group.members
+                            for real in [real_id(m.member_id)]
                         ),
                     )
                     for group in message.groups

@@ -84,7 +84,8 @@ class Unfolding:
     """The meaning of the names in the present world.
 
     `clients`: the knowledge of each real client, by real index; `who`: index in the world → real
-    index; `ids`: name in the world → real id; `numbers`: the meaning of the world's numbers.
+    index; `ids`: name in the world → real id; `names`, `senders`: as of a run; `makers`: real id →
+    the client that asked for it, or made it; `numbers`: the meaning of the world's numbers.
     """
 
     worlds: Worlds
@@ -95,6 +96,7 @@ class Unfolding:
     open: dict[int, Send] = field(default_factory=dict)
     ids: dict[str, str] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
+    makers: dict[str, str] = field(default_factory=dict)
     senders: dict[str, str] = field(default_factory=dict)
     numbers: Any = field(init=False)
     now: int = 0
@@ -125,6 +127,7 @@ class Unfolding:
         other.clients, other.incarnations = [*self.clients], [*self.incarnations]
         other.open, other.ids = {**self.open}, {**self.ids}
         other.names, other.senders = {**self.names}, {**self.senders}
+        other.makers = {**self.makers}
         return other
 
     def group(self, group: Any) -> Any:
@@ -181,7 +184,7 @@ class Unfolding:
             asking = asking._replace(member_id=self.ids.get(FRESH, ""))
         self.clients[real] = asking
         if act.kind in self.protocol.unheard:
-            return Sent(self.now, send), Handled(self.now), self._disconnected(real)
+            return Sent(self.now, send), self._disconnected(real), Handled(self.now)
         first, *fired = done.views
         events: list[Entry] = [
             Sent(self.now, send),
@@ -207,8 +210,9 @@ class Unfolding:
             else:
                 self.handed_out += 1
                 self.ids[FRESH] = self.new_id(whose)
+                maker = self.makers[self.ids[FRESH]] = f"c{self.who[act.client] + 1}"
                 if sent == FRESH:
-                    self.names.setdefault(self.ids[FRESH], f"c{self.who[act.client] + 1}")
+                    self.names.setdefault(self.ids[FRESH], maker)
         if sent in {FRESH, STRANGE}:
             return replace(message, member_id=self.ids[sent])
         return message
@@ -256,7 +260,9 @@ class Unfolding:
                 send = self.open.pop(index, None)
                 if send is None or emission.message is None:
                     continue
-                message = self.protocol.real_answer(emission.message, self.ids, self.numbers)
+                message = self.protocol.real_answer(
+                    emission.message, self.ids, self.numbers, self.makers
+                )
                 client = self.clients[index]
                 self.clients[index] = self.worlds.answered(client, act.kind, message, "")
                 body = message.to_body(send.version)

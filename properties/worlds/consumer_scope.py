@@ -20,7 +20,7 @@ from fencepost.model.consumer.settings import (
 )
 from fencepost.model.revision import Revision
 from fencepost.properties.worlds.consumer_client import ACTS, OFFERS, ConsumerClient
-from fencepost.properties.worlds.protocol_worlds import SESSION_MS, TICK_MS, Seat
+from fencepost.properties.worlds.protocol_worlds import SESSION_MS, TICK_MS, Drawing, Seat
 from fencepost.properties.worlds.scope import INSTANCES, ActKind, NamedScope, Scope, ScopeError
 
 DEFAULT_ACTS: tuple[ActKind, ...] = (
@@ -414,3 +414,36 @@ DIFF_SCOPES: tuple[NamedScope, ...] = (
     ),
 )
 """Scopes in which revisions are compared by default."""
+
+_DRAWN_ACTS: tuple[ActKind, ...] = (
+    "join",
+    "acknowledge",
+    "tick",
+    "heartbeat",
+    "restart",
+    "leave",
+    "release",
+    "commit",
+    "change",
+    "lost-join",
+    "lost-heartbeat",
+    "remove",
+    "failover",
+    "bare-join",
+    "swap",
+    "bare-release",
+    "describe",
+)
+_WIDE: dict[str, Any] = {"acts": _DRAWN_ACTS, "offers": 2, "partitions": 1}
+DRAWING = Drawing(
+    kinds=_DRAWN_ACTS,
+    often={"join": 4, "acknowledge": 4, "tick": 2},
+    steady=frozenset({"join", "acknowledge", "tick", "heartbeat"}),
+    scopes=(
+        ConsumerScope(clients=2, members=3, **_WIDE),
+        ConsumerScope(clients=3, instances=2, members=3, **_WIDE),
+        ConsumerScope(clients=4, instances=2, dynamic=1, members=4, places=2, **_WIDE),
+        ConsumerScope(clients=3, dynamic=1, members=3, old=1, delay_ticks=1, **_WIDE),
+    ),
+)
+"""The acts and scopes of random walks."""

@@ -31,6 +31,7 @@ from fencepost.properties.worlds.consumer_client import ConsumerClient
 from fencepost.properties.worlds.consumer_scope import (
     CHECK_SCOPES,
     DIFF_SCOPES,
+    DRAWING,
     PROMISE_SCOPES,
     RARE_SCOPES,
     ConsumerScope,
@@ -62,6 +63,7 @@ class ConsumerWorlds(ProtocolWorlds):
     rare_scopes = RARE_SCOPES
     promise_scopes = PROMISE_SCOPES
     diff_scopes = DIFF_SCOPES
+    drawing = DRAWING
 
     def can(
         self, scope: Any, group: ConsumerGroup | None, client: ConsumerClient, kind: str, seat: Seat
@@ -171,9 +173,13 @@ class ConsumerWorlds(ProtocolWorlds):
         return _renamed(group, ids, lambda epoch: _real_epoch(epoch, numbers)).shifted(now_ms)
 
     def real_answer(
-        self, message: Message, ids: Mapping[str, str], numbers: Mapping[int, int]
+        self,
+        message: Message,
+        ids: Mapping[str, str],
+        numbers: Mapping[int, int],
+        makers: Mapping[str, str],
     ) -> Message:
-        """Return an answer in real ids and epochs."""
+        """Return an answer in real ids and epochs; `makers`: real id → its client."""
         match message:
             case ConsumerGroupHeartbeatResponse(member_id=member_id) if member_id is not None:
                 return replace(
@@ -195,10 +201,12 @@ class ConsumerWorlds(ProtocolWorlds):
                         members=tuple(
                             replace(
                                 m,
-                                member_id=ids.get(m.member_id, m.member_id),
+                                member_id=real,
+                                client_id=makers.get(real, m.client_id),
                                 member_epoch=_real_epoch(m.member_epoch, numbers),
                             )
                             for m in group.members
+                            for real in [ids.get(m.member_id, m.member_id)]
                         ),
                     )
                     for group in message.groups

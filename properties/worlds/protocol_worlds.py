@@ -83,6 +83,29 @@ def own_answer(emissions: Iterable[Emission], naming: Naming) -> tuple[Message |
     return None, naming.waits
 
 
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """Describe which acts of a protocol random walks draw, and where.
+
+    `kinds`: the acts that are drawn, the simplest first: shrinking replaces an act by one before
+    it.  `often`: the weights of those without which there is nothing to disturb.  `steady`: those
+    that every walk has.  `scopes`: few clients first, and too wide to be explored to the end.
+    """
+
+    kinds: tuple[str, ...]
+    often: Mapping[str, int]
+    steady: frozenset[str]
+    scopes: tuple[Scope, ...]
+
+    @property
+    def disturbing(self) -> tuple[str, ...]:
+        """The kinds that only some walks have.
+
+        With all of them in each, few groups would ever be stable.
+        """
+        return tuple(kind for kind in self.kinds if kind not in self.steady)
+
+
 class ProtocolWorlds(ABC):
     """The acts, clients and names of one protocol.
 
@@ -91,6 +114,7 @@ class ProtocolWorlds(ABC):
     without an answer, or "".  `topic_ids`: id of a topic → its name.  `check_scopes`,
     `rare_scopes`, `promise_scopes`, `diff_scopes`: the scopes in which commands look, as those of
     `fencepost.properties.worlds.scope`.  `default_scope`: what `explore` and `step` take.
+    `drawing`: the acts and scopes of random walks.
     """
 
     acts: Mapping[str, str]
@@ -102,6 +126,7 @@ class ProtocolWorlds(ABC):
     rare_scopes: tuple[NamedScope, ...]
     promise_scopes: tuple[NamedScope, ...]
     diff_scopes: tuple[NamedScope, ...]
+    drawing: Drawing
 
     # Clients.
 
@@ -187,5 +212,7 @@ class ProtocolWorlds(ABC):
         """Return a group of a world in real ids, numbers and times."""
 
     @abstractmethod
-    def real_answer(self, message: Message, ids: Mapping[str, str], numbers: Any) -> Message:
-        """Return an answer in real ids and numbers."""
+    def real_answer(
+        self, message: Message, ids: Mapping[str, str], numbers: Any, makers: Mapping[str, str]
+    ) -> Message:
+        """Return an answer in real ids and numbers; `makers`: real id → its client."""

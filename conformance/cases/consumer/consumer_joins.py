@@ -69,6 +69,7 @@ def empty_subscription(s: ConsumerScript) -> None:
     s.join("m", topics=())
     s.join("B1", topics=())
     s.describe()
+    s.join("B2")
 
 
 @case("CG-JOIN-ASSIGNOR-UNKNOWN", "CG-DESCRIBE-ABSENT")

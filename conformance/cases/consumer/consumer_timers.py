@@ -51,6 +51,16 @@ def return_after_expiry(s: ConsumerScript) -> None:
     s.describe()
 
 
+@case("CG-JOIN-DYNAMIC-NEW-IDLE", "CG-JOIN-STATIC-NEW-IDLE", "CG-SESSION-EXPIRED")
+def silent_members_without_topics(s: ConsumerScript) -> None:
+    """Members that subscribe to nothing are silent for their session: they are removed, too."""
+    s.join("A1")
+    s.join("m", topics=())
+    s.join("B1", topics=())
+    s.outlast_session(beating=("A1",))
+    s.describe()
+
+
 @case("CG-SESSION-EXPIRED", "CG-BEAT-EPOCH-NEWER")
 def errors_restart_no_timer(s: ConsumerScript) -> None:
     """A heartbeat that is refused doesn't prolong the session."""
@@ -423,6 +433,24 @@ def _target_is_due(s: ConsumerScript) -> None:
     s.join("k")
     s.leave("k")
     s.pause("short rebalance")
+
+
+@batched("CG-JOIN-DYNAMIC-NEW-IDLE", config=_INTERVAL)
+def join_without_topics_after_the_interval(s: ConsumerScript) -> None:
+    """A target is due after the interval: a member that subscribes to nothing makes it."""
+    s.join("A1")
+    _target_is_due(s)
+    s.join("m", topics=())
+    s.describe()
+
+
+@batched("CG-JOIN-STATIC-NEW-IDLE", config=_INTERVAL)
+def static_join_without_topics_after_the_interval(s: ConsumerScript) -> None:
+    """A target is due after the interval: a static member that subscribes to nothing makes it."""
+    s.join("A1")
+    _target_is_due(s)
+    s.join("B1", topics=())
+    s.describe()
 
 
 @batched("CG-JOIN-RETURN", config=_INTERVAL)

@@ -17,23 +17,32 @@ from fencepost.properties.checking.checking import (
 from fencepost.properties.mutants.consumer_mutants import CONSUMER_BREAKS, CONSUMER_MUTANTS
 
 _HURRIED = {"a-failover-hurries-nobody"}
-_OF_4_4 = _HURRIED | {
-    "a-join-can-be-sent-again",
+_OWNERLESS = _HURRIED | {
     "a-target-is-complete",
-    "a-target-is-taken-over",
     "an-id-keeps-its-instance",
+    "every-partition-gets-an-owner",
+}
+_OF_4_4 = _OWNERLESS | {
+    "a-join-can-be-sent-again",
+    "a-repeated-join-comes-through",
+    "a-target-is-taken-over",
 }
 _OF_4_3 = _OF_4_4 | {"an-entry-names-its-member", "a-released-instance-is-free"}
-_PROMISES = {"every-partition-gets-an-owner", "a-repeated-join-comes-through"}
+_OF_4_0 = _OF_4_3 | {"what-is-to-be-given-up-is-shown"}
 EXPECTED = {
-    "consumer-4.0": _OF_4_3 | {"what-is-to-be-given-up-is-shown"},
-    "consumer-4.1": _OF_4_3 | {"what-is-to-be-given-up-is-shown"},
-    "consumer-4.2": _OF_4_3 | {"what-is-to-be-given-up-is-shown"},
+    "kip-848": _OWNERLESS,
+    "consumer-4.0": _OF_4_0,
+    "consumer-4.1": _OF_4_0,
+    "consumer-4.2": _OF_4_0,
     "consumer-4.3": _OF_4_3,
     "consumer-4.3.1": _OF_4_3,
     "consumer-4.4": _OF_4_4,
     "pr-23542": _HURRIED,
 }
+
+
+def test_every_revision_is_checked() -> None:
+    assert EXPECTED.keys() == set(revisions.CONSUMER_NAMES)
 
 
 @pytest.mark.parametrize("name", EXPECTED)
@@ -45,8 +54,7 @@ def test_a_revision_fails_as_is_known_and_in_nothing_else(name: str) -> None:
 
     findings = {r.property.id: r.finding for r in checked.results}
     findings |= {kept.promise.id: kept.finding for kept in promises}
-    failing = EXPECTED[name] | (_PROMISES if name != "pr-23542" else set())
-    assert {i for i, f in findings.items() if f is PropertyStatus.EXPECTED} == failing
+    assert {i for i, f in findings.items() if f is PropertyStatus.EXPECTED} == EXPECTED[name]
     assert set(findings.values()) <= {PropertyStatus.EXPECTED, PropertyStatus.HOLDS}
     assert checked.is_finished
 

@@ -19,12 +19,13 @@ from fencepost.properties.claims.answer_properties import (
     broken_properties,
 )
 from fencepost.properties.claims.history_index import read
-from fencepost.properties.stateful.machines import SCOPES
 from fencepost.properties.stateful.strategies import histories
+from fencepost.properties.worlds.classic_worlds import CLASSIC_WORLDS
 
 Told = tuple[History, History]
 """What a right coordinator answered, and the same with a lie."""
 
+SCOPES = CLASSIC_WORLDS.drawing.scopes
 STORIES: dict[str, Callable[[], Told]] = {}
 
 

@@ -11,8 +11,6 @@ from fencepost.model.revisions import revisions
 from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.properties.checking.evaluator import Coverage
 from fencepost.properties.checking.random_walk import (
-    KINDS,
-    UNDRAWN,
     WalkChoice,
     WalkContext,
     simpler,
@@ -24,9 +22,7 @@ from fencepost.properties.explorer.explorer import Check, explore
 from fencepost.properties.logic.logic import PropertyKind
 from fencepost.properties.oracle.oracle import judge
 from fencepost.properties.stateful.machines import (
-    EVERYTHING,
     PROFILES,
-    SCOPES,
     find_violation,
     load_profile,
     world_machine,
@@ -40,12 +36,15 @@ from fencepost.properties.stateful.strategies import (
     programs,
     requests,
 )
+from fencepost.properties.worlds.classic_worlds import CLASSIC_WORLDS, UNDRAWN
 from fencepost.properties.worlds.protocol_worlds import Ask
 from fencepost.properties.worlds.scope import ACTS, Scope
 from fencepost.properties.worlds.world import Act, World, Worlds
 from fencepost.properties.worlds.world_client import ODD_ACTS
 
 KAFKA_4 = revisions.find("kafka-4")
+SCOPES = CLASSIC_WORLDS.drawing.scopes
+KINDS = CLASSIC_WORLDS.drawing.kinds
 STATES_AND_STEPS = [p for p in PROPERTIES.values() if p.kind is not PropertyKind.HISTORY]
 SMALL = Scope(clients=2, members=2, acts=("join", "sync", "heartbeat", "restart", "tick", "drop"))
 FEW = settings(max_examples=20, stateful_step_count=15, deadline=None, database=None)
@@ -155,7 +154,7 @@ def test_who_cannot_act_does_not() -> None:
 
 def test_an_act_gives_way_to_simpler_ones_only() -> None:
     for kind in KINDS:
-        for plain in simpler(WalkChoice(kind, 1, 1), clients=2):
+        for plain in simpler(WalkChoice(kind, 1, 1), KINDS, clients=2):
             place = (KINDS.index(plain.kind), plain.client, plain.outcome)
             assert place < (KINDS.index(kind), 1, 1)
 
@@ -247,5 +246,5 @@ def test_the_environment_chooses_the_profile(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_all_kinds_of_acts_are_searched() -> None:
-    assert set(EVERYTHING) == {*ACTS, *ODD_ACTS} - UNDRAWN
-    assert set(EVERYTHING) == {act for scope in SCOPES for act in scope.acts}
+    assert set(KINDS) == {*ACTS, *ODD_ACTS} - UNDRAWN
+    assert set(KINDS) == {act for scope in SCOPES for act in scope.acts}

@@ -60,7 +60,7 @@ def explained(revision: Revision, scope: Scope, events: Iterable[Event]) -> bool
                 message = kind.from_body(sent.body, sent.version)
                 body = answers.get(sent.id)
                 fresh = "" if body is None else body.get("memberId") or ""
-                asked = Incoming(sent.id, "", sent.api, sent.version, message, fresh)
+                asked = Incoming(sent.id, sent.client_id, sent.api, sent.version, message, fresh)
                 for group in groups:
                     for done in machine.handle(group, asked, Span(now, now), group_id="g"):
                         (emission,) = done.emissions

@@ -32,13 +32,8 @@ from fencepost.model.classic.group import Group, Member
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.revisions import MUTANT
 from fencepost.model.revisions.revisions import find as find_revision
-from fencepost.properties.checking.random_walk import (
-    KINDS,
-    Walk,
-    WalkChoice,
-    WalkContext,
-    walk_scopes,
-)
+from fencepost.properties.checking.random_walk import Walk, WalkChoice, WalkContext
+from fencepost.properties.worlds.classic_worlds import CLASSIC_WORLDS, walk_scopes
 from fencepost.properties.worlds.concretise import Run
 from fencepost.traces.files.run_trace import tool_version
 from fencepost.traces.pipeline.storage.location import (
@@ -295,15 +290,15 @@ OUTCOMES = _table(
 """Numbers of traces of a model, by outcome."""
 
 
-_ACTS = tuple(kind for kind in KINDS if kind != "describe")
+_DRAWING = CLASSIC_WORLDS.drawing
+_ACTS = tuple(kind for kind in _DRAWING.kinds if kind != "describe")
 """Worlds know no client ids, which DescribeGroups would tell."""
 SCOPES = walk_scopes(_ACTS)
 """The scopes of traces; one is drawn for each trace."""
 
 _FEWEST, _MOST = 10, 25
 _WAYS = 1 << 12
-_DISTURBING = tuple(k for k in _ACTS if k not in {"join", "sync", "tick", "heartbeat"})
-"""Kinds that only some traces have: with all of them in each, few groups would ever be stable."""
+_DISTURBING = tuple(kind for kind in _DRAWING.disturbing if kind in _ACTS)
 
 _STRETCH = 20_000
 """Numbers of traces after which the caches of a model are dropped, so that memory does not grow."""

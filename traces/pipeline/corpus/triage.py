@@ -25,6 +25,7 @@ from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.properties.checking.random_walk import Walk, WalkChoice, simpler
 from fencepost.properties.checking.shrinking import Reproducer, shrink_items
 from fencepost.properties.oracle.fingerprint import Fingerprint
+from fencepost.properties.worlds.classic_worlds import CLASSIC_WORLDS
 from fencepost.traces.files.run_trace import run_trace
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.pipeline.corpus import corpus_coverage
@@ -217,7 +218,9 @@ def smaller(begun: Drawn, judged_by: str, fingerprint: Fingerprint) -> Drawn:
         is_same = verdict["outcome"] == VIOLATED and Fingerprint(*_words(verdict)) == fingerprint
         return Reproducer(tuple(walk.choices), walk) if is_same else None
 
-    plain = partial(simpler, clients=SCOPES[begun.scope].clients)
+    plain = partial(
+        simpler, kinds=CLASSIC_WORLDS.drawing.kinds, clients=SCOPES[begun.scope].clients
+    )
     shortest = shrink_items(begun.choices, shows, plain, tries=_TRIES)
     return begun if shortest is None else replace(begun, choices=shortest.value)
 

@@ -73,6 +73,7 @@ UNSEEN = {
     "CG-FETCH-GROUP-ABSENT without ANSWER_OFFSETS": _WORD,
     "CG-FETCH-ANYBODY without ANSWER_OFFSETS": _WORD,
     "CG-FETCH-MEMBER without ANSWER_OFFSETS": _WORD,
+    "CG-FETCH-SIMPLE without ANSWER_OFFSETS": _WORD,
 }
 """Wrong rules that answer as the right one does, as far as a case can see, and why."""
 

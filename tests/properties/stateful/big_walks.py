@@ -1,0 +1,102 @@
+"""Long random walks of the consumer protocol, and mutants of it; `tox -e mutants`.
+
+They are evidence beside exhaustive worlds: more clients, and all acts.  Each time they are the
+same.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from fencepost.model.revisions import revisions
+from fencepost.model.revisions.revisions import find as find_revision
+from fencepost.properties.checking.evaluator import EXCUSED
+from fencepost.properties.checking.random_walk import Walk, WalkContext
+from fencepost.properties.claims.property_registry import CONSUMER_PROPERTIES
+from fencepost.properties.mutants.consumer_mutants import CONSUMER_BREAKS
+from fencepost.properties.oracle.oracle import judge
+from fencepost.properties.stateful.machines import find_violation
+from fencepost.properties.worlds.consumer_worlds import CONSUMER_WORLDS
+from fencepost.properties.worlds.scope import Scope
+
+DRAWING = CONSUMER_WORLDS.drawing
+STEPS = 9_000
+"""The steps in each of the four scopes."""
+_LENGTH = 60
+_JUDGED = 40
+"""The walks of each scope whose answers are judged, too."""
+_WAYS = 1 << 12
+
+_OF_4_4 = {"a-join-can-be-sent-again", "a-target-is-taken-over", "an-id-keeps-its-instance"}
+_OF_4_3 = _OF_4_4 | {"an-entry-names-its-member", "a-released-instance-is-free"}
+_OF_4_0 = _OF_4_3 | {"what-is-to-be-given-up-is-shown"}
+EXPECTED = {
+    "kip-848": {"an-id-keeps-its-instance"},
+    "consumer-4.0": _OF_4_0,
+    "consumer-4.1": _OF_4_0,
+    "consumer-4.2": _OF_4_0,
+    "consumer-4.3": _OF_4_3,
+    "consumer-4.3.1": _OF_4_3,
+    "consumer-4.4": _OF_4_4,
+    "pr-23542": set(),
+}
+"""What walks break of what is known; the rest needs a second partition of a topic."""
+_RARE = {"a-failover-hurries-nobody"}
+"""What only some of them break: all revisions are known to."""
+LUCK = 8
+"""So many of the mutants that break a property may be missed."""
+
+
+def _walks(context: WalkContext, steps: int) -> list[Walk]:
+    chance = Random(1)
+    walks = []
+    taken = 0
+    while taken < steps:
+        bits = chance.getrandbits(len(DRAWING.disturbing))
+        without = frozenset(k for i, k in enumerate(DRAWING.disturbing) if not bits >> i & 1)
+        walk = Walk(context)
+        for _ in range(_LENGTH):
+            walk.choose(chance.randrange(_WAYS), without)
+        walks.append(walk)
+        taken += len(walk.choices)
+    return walks
+
+
+@pytest.mark.parametrize("name", revisions.CONSUMER_NAMES)
+def test_long_walks_break_nothing_but_what_is_known(name: str) -> None:
+    revision = revisions.find(name)
+    broken: set[str] = set()
+    for scope in DRAWING.scopes:
+        context = WalkContext(revision, scope, CONSUMER_PROPERTIES.values())
+        for walk in _walks(context, STEPS):
+            assert walk.finding is None, walk.finding
+            broken |= {
+                fault.removeprefix(EXCUSED).partition(":")[0]
+                for act, _ in walk.path
+                for fault in (() if act is None else act.faults)
+            }
+    assert broken - _RARE == EXPECTED[name]
+
+
+@pytest.mark.parametrize("scope", DRAWING.scopes, ids=range(len(DRAWING.scopes)))
+@pytest.mark.parametrize("name", revisions.CONSUMER_NAMES)
+def test_the_oracle_explains_each_walk(name: str, scope: Scope) -> None:
+    revision = revisions.find(name)
+    context = WalkContext(revision, scope)
+    for walk in _walks(context, _JUDGED * _LENGTH):
+        verdict = judge(revision, context.config, list(walk.run().events), lag_ms=0).verdict()
+        assert (verdict.violation, verdict.unknown) == (None, None)
+
+
+def test_walks_find_nearly_all_mutants_that_break_a_property() -> None:
+    missed = [
+        name
+        for name in CONSUMER_BREAKS
+        if find_violation(
+            find_revision(f"mutant:{name}"), CONSUMER_PROPERTIES.values(), max_examples=100
+        )
+        is None
+    ]
+    assert len(missed) <= LUCK, missed
