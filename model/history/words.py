@@ -372,7 +372,9 @@ def _beaten(body: Body, names: Names) -> Iterator[str]:
 
 
 def assigned(assignment: Any, names: Names) -> str:
-    """Describe the assignment in the answer to a heartbeat, e.g. `t-0, t-1`."""
+    """Describe the assignment in the answer to a heartbeat, e.g. `t-0, t-1`; or `null`."""
+    if assignment is None:
+        return "null"
     rows = assignment.get("topicPartitions") if isinstance(assignment, Mapping) else assignment
     return partitions(rows, names)
 

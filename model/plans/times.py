@@ -94,6 +94,8 @@ def times_for(
     margin = 2 * lag_ms
     least_long = short + space
     long = max(_LONG_MS, min(least_long, _LONGEST_MS))
+    if group_session and abs(long - group_session) < space:
+        long = group_session + space
     if session_ms > _LONG_MS:
         session_ms = max(session_ms, long + space)
     elif session_ms < short + 3 * lag_ms + margin:  # no contrast would be left

@@ -256,7 +256,7 @@ def _value(name: str, value: Any, names: Names) -> str:
         return error_name(value)
     if name in _IDS:
         return member(value, names)
-    if isinstance(value, Mapping) and "topicPartitions" in value:
+    if name == "assignment" and not isinstance(value, str):
         return assigned(value, names)
     if name in _BYTES:
         return decoded(value)

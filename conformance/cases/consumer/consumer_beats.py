@@ -26,7 +26,7 @@ def heartbeat_without_id(s: ConsumerScript) -> None:
     s.beat("A1")
 
 
-@case("CG-BEAT-GROUP-ID-INVALID")
+@case("CG-BEAT-GROUP-ID-INVALID", isolated=True)
 def empty_group_id(s: ConsumerScript) -> None:
     """A heartbeat names no group."""
     s.beat("A1", epoch=1, group="")

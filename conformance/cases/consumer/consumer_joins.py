@@ -26,7 +26,7 @@ def join_without_id(s: ConsumerScript) -> None:
     s.describe()
 
 
-@case("CG-JOIN-GROUP-ID-INVALID")
+@case("CG-JOIN-GROUP-ID-INVALID", isolated=True)
 def empty_group_id(s: ConsumerScript) -> None:
     """A join names no group."""
     s.join("A1", group="")
@@ -62,7 +62,7 @@ def null_expression(s: ConsumerScript) -> None:
     s.beat("A1")
 
 
-@case("CG-JOIN-DYNAMIC-NEW-IDLE", "CG-JOIN-STATIC-NEW-IDLE")
+@case("CG-JOIN-DYNAMIC-NEW-IDLE", "CG-JOIN-STATIC-NEW-IDLE", isolated=True)
 def empty_subscription(s: ConsumerScript) -> None:
     """Members that subscribe to nothing join without a new epoch."""
     s.join("A1")

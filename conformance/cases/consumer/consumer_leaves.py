@@ -29,7 +29,7 @@ def leave_for_good_without_id(s: ConsumerScript) -> None:
     s.beat("A1")
 
 
-@case("CG-LEAVE-GROUP-ID-INVALID")
+@case("CG-LEAVE-GROUP-ID-INVALID", isolated=True)
 def empty_group_id(s: ConsumerScript) -> None:
     """A leave names no group."""
     s.leave("A1", group="")

@@ -15,6 +15,9 @@ What librdkafka 2.16 was found to do, asked over TCP:
   OffsetFetch 0-6.  It advertises JoinGroup 6 and SyncGroup 4 and closes the connection at them;
   LeaveGroup 3 and 4 and answers them with bytes that end too early.  ApiVersions 3 gets an
   unreadable answer.  SyncGroup's assignment is null beside an error, which no version allows.
+- In the consumer protocol it speaks ConsumerGroupHeartbeat 1 alone.  A group's session is 30 s, its
+  heartbeat interval 3 s.  It aborts on a new member with an empty id, with a null expression or
+  without topics, and on any epoch below -2.
 - It has no DescribeGroups, ListGroups, DescribeConfigs, CreateTopics, DeleteTopics or DeleteGroups;
   a topic is made when it is asked about.  Everything is gone with the process.
 """
@@ -26,7 +29,7 @@ import contextlib
 import importlib.util
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 
 from fencepost.conformance.runtime.toolchain.child import child_environment, how_it_ended
@@ -40,6 +43,8 @@ from fencepost.conformance.targets.brokers.started import (
 from fencepost.conformance.targets.target import Hints, ScopeNeeds
 from fencepost.conformance.targets.tcp.cluster_admin import DEADLINES, Deadlines
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
+from fencepost.model.consumer.settings import HEARTBEAT_INTERVAL, SESSION_TIMEOUT
+from fencepost.model.history.words import plural
 from fencepost.traces.files.bounded import pip_install
 
 SETTINGS: Mapping[str, int | None] = {
@@ -47,6 +52,8 @@ SETTINGS: Mapping[str, int | None] = {
     "group.min.session.timeout.ms": 4000,
     "group.max.session.timeout.ms": 1_800_000,
     "group.max.size": None,
+    SESSION_TIMEOUT: 30_000,
+    HEARTBEAT_INTERVAL: 3000,
 }
 """The mock's behaviour, in Kafka's settings; see above."""
 
@@ -56,10 +63,13 @@ _END_S = 3.0
 
 
 @asynccontextmanager
-async def mock_server(start_s: float = _START_S) -> AsyncIterator[tuple[str, str, int]]:
+async def mock_server(
+    start_s: float = _START_S, on_death: Callable[[str], object] = str
+) -> AsyncIterator[tuple[str, str, int]]:
     """Yield a mock in a child process: its address, librdkafka's version, its process id.
 
-    Raises TargetUnavailableError.  It has ended when the context has.
+    It has ended when the context has.  `on_death`: gets the words for how it ended if it was gone
+    before that.  Raises TargetUnavailableError.
     """
     if importlib.util.find_spec("confluent_kafka") is None:
         raise TargetUnavailableError(f"The mock needs confluent-kafka: {pip_install('mock')}")
@@ -89,7 +99,9 @@ async def mock_server(start_s: float = _START_S) -> AsyncIterator[tuple[str, str
             address, _, version = line.partition(" ")
             yield address, version, process.pid
         finally:
-            await _end(process)
+            code = await _end(process)
+            if code:
+                on_death(how_it_ended(code))
 
 
 def _leave_out(target: TcpTarget) -> None:
@@ -119,19 +131,20 @@ async def _first_line(process: asyncio.subprocess.Process, start_s: float) -> st
     return line.decode().strip() or None
 
 
-async def _end(process: asyncio.subprocess.Process) -> None:
-    """Ask it to end, then make it end."""
+async def _end(process: asyncio.subprocess.Process) -> int:
+    """Ask it to end, then make it end; return its own exit code, 0 where it was made to end."""
     if process.stdin is not None:
         process.stdin.close()
     try:
         async with asyncio.timeout(_END_S):
-            await process.wait()
+            return await process.wait()
     except (TimeoutError, asyncio.CancelledError) as error:
         with contextlib.suppress(ProcessLookupError):
             process.kill()
         await process.wait()
         if isinstance(error, asyncio.CancelledError):
             raise
+        return 0
 
 
 class MockTarget(StartedTarget):
@@ -145,6 +158,7 @@ class MockTarget(StartedTarget):
 
     def __init__(self, deadlines: Deadlines = DEADLINES, *, capacity: int = 8) -> None:
         super().__init__("mock", None, None, capacity, deadlines)
+        self._deaths: dict[str, set[str]] = {}
 
     @property
     def settings(self) -> dict[str, int | None]:
@@ -156,9 +170,24 @@ class MockTarget(StartedTarget):
         """Versions that are advertised but broken: API → version → reason."""
         return self.tcp.broken
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Say which cases a mock of their own did not survive."""
+        return tuple(
+            f"the process of the mock {how} in {plural(len(cases), 'case')}, each on a mock of its "
+            f"own: {', '.join(sorted(cases))}"
+            for how, cases in sorted(self._deaths.items())
+        )
+
     async def start_broker(self, place: BrokerPlace) -> TcpTarget:
         """Start a mock; the first one's versions are tried."""
-        address, version, _ = await place.stack.enter_async_context(mock_server())
+
+        def note(how: str) -> None:
+            if place.case:
+                self._deaths.setdefault(how, set()).add(place.case)
+
+        server = mock_server(on_death=note)
+        address, version, _ = await place.stack.enter_async_context(server)
         tcp = await self.connected(
             place, address, settings=SETTINGS, implementation="librdkafka-mock", version=version
         )

@@ -73,8 +73,8 @@ FIRST = BrokerVariant()
 class BrokerPlace:
     """Place of a broker's start: its kind, its exit stack, the folder for its data, its log.
 
-    `working`: the versions that work; None: they are to be tried.  `is_brief`: it ends with the
-    scope that it is started for.
+    `working`: the versions that work; None: they are to be tried.  `case`: the case that it is for
+    alone, and ends with; "" where cases share it.
     """
 
     kind: BrokerVariant
@@ -82,7 +82,7 @@ class BrokerPlace:
     folder: Path
     log: Path
     working: Mapping[str, tuple[int, int]] | None
-    is_brief: bool
+    case: str = ""
 
 
 async def until_ready(
@@ -163,7 +163,7 @@ class StartedTarget(Target):
             working=place.working,
             capacity=self.capacity,
             temporary=True,
-            is_brief=place.is_brief,
+            is_brief=bool(place.case),
             **options,
         )
         return await place.stack.enter_async_context(tcp)
@@ -207,15 +207,16 @@ class StartedTarget(Target):
         await self._stack.aclose()
         self._tcp = None
 
-    async def _broker(self, kind: BrokerVariant, stack: AsyncExitStack) -> TcpTarget:
+    async def _broker(
+        self, kind: BrokerVariant, stack: AsyncExitStack, case: str = ""
+    ) -> TcpTarget:
         """Start a broker in a folder of its own."""
         folder = stack.enter_context(temporary_folder())
         name = self.name.replace(":", "-").replace("*", "x")
         log = (self._logs or folder) / f"{name}-{kind}.log"
         log.parent.mkdir(parents=True, exist_ok=True)
         working = None if self._tcp is None else self._tcp.working
-        is_brief = stack is not self._stack
-        return await self.start_broker(BrokerPlace(kind, stack, folder, log, working, is_brief))
+        return await self.start_broker(BrokerPlace(kind, stack, folder, log, working, case))
 
     def provenance(self) -> Provenance:
         """Return the implementation and its version."""
@@ -272,7 +273,7 @@ class StartedTarget(Target):
                 await stack.enter_async_context(self._turns[kind])
             try:
                 broker = await (
-                    self._broker(kind, stack)
+                    self._broker(kind, stack, label)
                     if needed.isolated and self.fragile
                     else self._started(kind)
                 )

@@ -98,6 +98,11 @@ def test_a_session_that_may_not_grow_is_a_blur() -> None:
     assert why == "300 ms of lag had to be allowed, which blurs session and short session"
 
 
+def test_a_rebalance_is_no_group_session() -> None:
+    case = plan("rebalance", "group session")
+    assert blurred(case, times("mock", 300), 300) is None
+
+
 def test_a_margin_is_longer_than_the_lag() -> None:
     pause = plan("session", pauses=(Pause(),))
     sharp = times("kafka", 300)

@@ -36,6 +36,24 @@ def join(rid: str, on: str, instance: str | None, version: int = 5, first: str =
     return Send(rid, on, "app", "JoinGroup", version, body)
 
 
+BEAT = "ConsumerGroupHeartbeat"
+
+
+def joins(member_id: str) -> dict[str, Any]:
+    return {
+        "groupId": "g",
+        "memberId": member_id,
+        "memberEpoch": 0,
+        "instanceId": "A",
+        "rackId": None,
+        "rebalanceTimeoutMs": 6000,
+        "subscribedTopicNames": ["t"],
+        "subscribedTopicRegex": "",
+        "serverAssignor": None,
+        "topicPartitions": [],
+    }
+
+
 async def one(scope: AsyncCoordinator, request: Send) -> Answer:
     answers = await scope.send(request) or await scope.advance(LONG_MS)
     assert [a.id for a in answers] == [request.id]
@@ -191,6 +209,18 @@ async def test_an_isolated_scope_may_kill_its_mock() -> None:
             request = {"groupId": "g", "generationId": 1, "memberId": "m"}
             answer = await one(scope, Send("r1", "c1", "app", "Heartbeat", 0, request))
             assert body(answer)["errorCode"] != 0
+
+
+async def test_the_death_of_a_mock_is_a_remark_about_its_case() -> None:
+    async with MockTarget() as mock:
+        for case in ("right", "deadly"):
+            async with mock.scope(case, isolated=True) as scope:
+                member_id = "" if case == "deadly" else "A1"
+                answer = await one(scope, Send("r1", "c1", "app", BEAT, 1, joins(member_id)))
+                assert (answer.body is None) is (case == "deadly")
+        (remark,) = mock.remarks
+        assert remark.startswith("the process of the mock was ended by SIGABRT in 1 case, each on")
+        assert remark.endswith(": deadly")
 
 
 async def test_no_process_stays() -> None:
