@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fencepost.model.consumer.group import ConsumerGroup
+from fencepost.model.consumer.group import ConsumerGroup, Partitions
 from fencepost.model.consumer.topics import NO_IDS, PartitionCount, Target
 from fencepost.model.messages.subscription import TopicPartition
 from fencepost.model.work import Incoming, Span, Work
@@ -19,11 +19,13 @@ class ConsumerWork(Work[ConsumerGroup]):
     caller says it owns; None: it doesn't say.  `count`: returns the partitions of a topic; `ids`:
     the ids of topics.  `assign`: makes a target; None: each legal one is an outcome.  `stored`:
     topic and index of the partitions whose offsets are to be stored.  `is_bumped`: the group's
-    epoch grew in this step.  `has_new_target`: the target was made anew.
+    epoch grew in this step.  `has_new_target`: the target was made anew.  `copied`: the caller was
+    a member and became a copy of another: what the target gave to both, itself first.
     """
 
     __slots__ = (
         "assign",
+        "copied",
         "count",
         "has_new_target",
         "ids",
@@ -45,6 +47,7 @@ class ConsumerWork(Work[ConsumerGroup]):
         self.stored: frozenset[tuple[str, int]] = frozenset()
         self.is_bumped = False
         self.has_new_target = False
+        self.copied: tuple[Partitions, Partitions] | None = None
 
     @staticmethod
     def new_group() -> ConsumerGroup:
@@ -62,4 +65,5 @@ class ConsumerWork(Work[ConsumerGroup]):
         other.stored = self.stored
         other.is_bumped = self.is_bumped
         other.has_new_target = self.has_new_target
+        other.copied = self.copied
         return other

@@ -13,7 +13,7 @@ from math import prod
 
 from msgspec.structs import replace
 
-from fencepost.model.consumer.group import ConsumerGroup
+from fencepost.model.consumer.group import ConsumerGroup, Partitions
 from fencepost.model.consumer.topics import (
     MOST_TARGETS,
     PartitionCount,
@@ -25,10 +25,16 @@ from fencepost.model.messages.subscription import TopicPartition
 _NOBODY = ""
 
 
-def with_open_target(group: ConsumerGroup, count: PartitionCount) -> ConsumerGroup:
-    """Return the group with a new target, of which only what every assignor does is decided."""
+def with_open_target(
+    group: ConsumerGroup, count: PartitionCount, nobodys: Partitions = ()
+) -> ConsumerGroup:
+    """Return the group with a new target, of which only what every assignor does is decided.
+
+    `nobodys`: partitions that it gives to nobody.
+    """
     after = replace(group, target=(), open=(), target_epoch=group.epoch)
-    return _with_choices(after, {p: tuple(ids) for p, ids in readers(group, count).items()})
+    choices = {p: tuple(ids) for p, ids in readers(group, count, nobodys).items()}
+    return _with_choices(after, choices)
 
 
 def with_share_of(group: ConsumerGroup, member_id: str) -> Iterator[ConsumerGroup]:

@@ -6,7 +6,7 @@ assignment (reconcile).  Each change is stored at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
 
 from msgspec.structs import replace
@@ -110,14 +110,19 @@ def _holder(work: ConsumerWork) -> Member:
 def replace_holder(work: ConsumerWork) -> list[ConsumerWork]:
     """Put the caller in the place of the holder: a copy of it, at epoch 0.
 
-    What the caller was assigned before, if it was a member, is nobody's from now on.  Up to 4.3.1
+    What the caller was assigned before, if it was a member, is nobody's from now on; see
+    `recompute_target_at_once` for its part of the target.  Up to 4.3.1
     the holder's own instance may be another one than the request names: both are the caller's then.
     """
     holder = _holder(work)
     work.caller = sent_or_fresh_id(work)
     before = () if holder.member_id == work.caller else (work.caller,)
+    was_member = bool(before) and work.group.has_id(work.caller)
     works = _with_shares(work, *before, holder.member_id)
     for each in works:
+        if was_member:
+            mine, copied = map(each.group.target_of, (work.caller, holder.member_id))
+            each.copied = mine, copied
         _replace_by_copy(each, holder)
     return works
 
@@ -248,13 +253,16 @@ def settle_empty(work: ConsumerWork) -> None:
 
 
 def recompute_target_at_once(work: ConsumerWork) -> list[ConsumerWork] | None:
-    """Make the target anew, if it is older than the group: one outcome for each legal target."""
+    """Make the target anew, if it is older than the group: one outcome for each legal target.
+
+    A coordinator may count the part of a caller that became a copy as given, and give it to nobody:
+    seen on 4.0.1 to 4.4.0 with the assignor `uniform`, where all members have one subscription.
+    """
     group = work.group
     if group.epoch == group.target_epoch:
         return None
     forks = []
-    targets = legal_targets(group, work.count) if work.assign is None else (_assigned(work),)
-    for target in targets:
+    for target in _new_targets(work):
         fork = work.fork()
         fork.group = replace(group, target=target, target_epoch=group.epoch)
         fork.has_new_target = True
@@ -262,9 +270,21 @@ def recompute_target_at_once(work: ConsumerWork) -> list[ConsumerWork] | None:
     return forks
 
 
-def _assigned(work: ConsumerWork) -> Target:
-    assert work.assign is not None
-    return work.assign(work.group, work.count)
+def _new_targets(work: ConsumerWork) -> Iterator[Target]:
+    if work.assign is not None:
+        target = work.assign(work.group, work.count)
+        mine = set() if work.is_bumped else set(_left_out(work)[-1])
+        rows = ((member_id, tuple(p for p in row if p not in mine)) for member_id, row in target)
+        yield tuple((member_id, row) for member_id, row in rows if row)
+        return
+    for nobodys in _left_out(work):
+        yield from legal_targets(work.group, work.count, nobodys)
+
+
+def _left_out(work: ConsumerWork) -> list[Partitions]:
+    """Return the choices of partitions that a new target may leave out, the first of none."""
+    mine = () if work.copied is None else work.copied[0]
+    return [(), mine] if mine else [()]
 
 
 def recompute_target(
@@ -290,9 +310,13 @@ def leave_target_open(work: ConsumerWork) -> list[ConsumerWork] | None:
     """Make the target anew, if it is older than the group, without a choice of any."""
     if work.group.epoch == work.group.target_epoch:
         return None
-    work.group = with_open_target(work.group, work.count)
-    work.has_new_target = True
-    return [work]
+    forks = []
+    for nobodys in _left_out(work):
+        fork = work.fork()
+        fork.group = with_open_target(work.group, work.count, nobodys)
+        fork.has_new_target = True
+        forks.append(fork)
+    return forks
 
 
 def reconcile_later(work: ConsumerWork) -> list[ConsumerWork]:
@@ -311,7 +335,22 @@ def reconcile(work: ConsumerWork, *, is_free_at_once: bool = True) -> list[Consu
     for each in works:
         target = each.group.target_of(each.caller)
         _reconcile(each, target, is_free_at_once=is_free_at_once)
-    return works
+    return [*works, *_keeping_copies(works)]
+
+
+def _keeping_copies(works: Iterable[ConsumerWork]) -> Iterator[ConsumerWork]:
+    """Yield further outcomes for a caller that became a copy, and gets what it had before.
+
+    A coordinator may take that for no change, and keep the target that was copied: seen on 4.3.0
+    and, if that is empty, on 4.4.0.
+    """
+    for work in works:
+        if work.has_new_target and work.copied is not None and work.assign is None:
+            mine, copied = work.copied
+            if copied != mine == work.group.target_of(work.caller):
+                fork = work.fork()
+                fork.group = work.group.with_target(work.caller, copied)
+                yield fork
 
 
 def reconcile_unmapped_later(work: ConsumerWork) -> list[ConsumerWork]:

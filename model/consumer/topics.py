@@ -82,26 +82,34 @@ class TooManyTargetsError(TooManyOutcomesError):
     """Raised where a group has more legal targets than are listed."""
 
 
-def readers(group: ConsumerGroup, count: PartitionCount) -> dict[TopicPartition, list[str]]:
-    """Return each partition of a subscribed topic, and the members that subscribe to the topic."""
+def readers(
+    group: ConsumerGroup, count: PartitionCount, nobodys: Partitions = ()
+) -> dict[TopicPartition, list[str]]:
+    """Return each partition of a subscribed topic, and the members that subscribe to the topic.
+
+    `nobodys`: partitions that the target gives to nobody, and that are left out.
+    """
     ids: dict[str, list[str]] = {}
     for member in group.members:
         for topic in member.topics:
             ids.setdefault(topic, []).append(member.member_id)
     return {
-        TopicPartition(topic, number): whose
+        partition: whose
         for topic, whose in sorted(ids.items())
         for number in range(count(topic))
+        if (partition := TopicPartition(topic, number)) not in nobodys
     }
 
 
-def legal_targets(group: ConsumerGroup, count: PartitionCount) -> Iterator[Target]:
+def legal_targets(
+    group: ConsumerGroup, count: PartitionCount, nobodys: Partitions = ()
+) -> Iterator[Target]:
     """Yield every legal target of a group, whatever the assignor.
 
-    A target is legal if it gives each partition of each subscribed topic to one member that
-    subscribes to the topic.  Raises TooManyTargetsError for more than `MOST_TARGETS`.
+    A target is legal if it gives each partition of each subscribed topic, but for `nobodys`, to one
+    member that subscribes to the topic.  Raises TooManyTargetsError for more than `MOST_TARGETS`.
     """
-    choices = readers(group, count)
+    choices = readers(group, count, nobodys)
     total = prod(map(len, choices.values()))
     if total > MOST_TARGETS:
         raise TooManyTargetsError(

@@ -492,6 +492,16 @@ def join_without_instance_after_the_interval(s: ConsumerScript) -> None:
     s.describe()
 
 
+@batched("CG-JOIN-COPY", config=_INTERVAL)
+def copy_after_the_interval(s: ConsumerScript) -> None:
+    """A target is due after the interval: a copy makes it, and its own partitions may be lost."""
+    s.reconciled("A1", "B1")
+    s.release("B1")
+    _target_is_due(s)
+    s.join("A1", instance="B")
+    s.describe()
+
+
 @batched("CG-LEAVE-FOR-GOOD", named="CG-JOIN-BECOME-STATIC", config=_INTERVAL)
 def new_instance_after_the_interval(s: ConsumerScript) -> None:
     """A target is due after the interval: a dynamic member that becomes static makes it."""

@@ -7,14 +7,19 @@ partitions that members may own then.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import pytest
 from support.consumer_world import ConsumerWorld, error_name
+from support.places import ROOT
 
 from fencepost.model.revisions import revisions
+from fencepost.model.work import Outcome
+from tools.docs.consumer_findings import KAFKA
+from tools.docs.consumer_rows_page import FILE
 
 V = TypeVar("V", str, int)
 ByRevision: TypeAlias = V | dict[str, V]
@@ -281,6 +286,29 @@ def test_a_row_has_its_answer_and_an_error_changes_nothing(row: Row, revision: s
         assert {member_id: world.numbers(member_id) for member_id in row.owns} == row.owns
 
 
+def test_the_page_about_cases_on_real_brokers_has_these_answers() -> None:
+    text = (ROOT / "docs" / FILE).read_text("utf-8")
+    lines = [line.split(" | ") for line in text.splitlines() if line.startswith("| ")]
+    there = {cells[0][2:]: cells[3] for cells in lines if len(cells) > 3}
+    assert {row.id.partition("-")[0] for row in ROWS} <= {key.partition("-")[0] for key in there}
+    compared = 0
+    for row in ROWS:
+        for revision, version in KAFKA.items():
+            said = _said(there.get(row.id, "n/a"), version)
+            if said not in {"n/a", "not run"}:
+                compared += 1
+                answer = here(row.answer, revision)
+                assert (answer in said) or (answer == NONE and "_" not in said), (row.id, version)
+    assert compared > 600
+
+
+def _said(cell: str, version: str) -> str:
+    """Return the answer of a release in a cell of the page."""
+    runs = re.findall(r"(\d\.\d\.\d)(?: to (\d\.\d\.\d))?: (.*?)(?=; \d\.\d\.\d|$)", cell)
+    said = [answer for first, last, answer in runs if first <= version <= (last or first)]
+    return said[0] if said else cell
+
+
 # Answers and effects that a row says more of.
 
 
@@ -413,6 +441,39 @@ def test_j11_the_partitions_of_a_copy_have_no_owner_until_the_next_epoch(revisio
     )
     world.play("join m5; settle")
     assert sorted([*world.numbers("m1"), *world.numbers("m5")]) == [0, 1, 2, 3]
+
+
+class _Watched(ConsumerWorld):
+    """A world that notes what each outcome of its last request gives to a member."""
+
+    targets: set[tuple[str, ...]]
+
+    def _distance(self, outcome: Outcome) -> tuple[Any, ...]:
+        assert outcome.group is not None
+        shown = outcome.group.target_of("m1")
+        self.targets.add(tuple(f"{p.topic}-{p.partition}" for p in shown))
+        return super()._distance(outcome)
+
+
+@pytest.mark.parametrize("revision", [r for r in ALL if r != PR])
+def test_j11_a_new_target_may_leave_out_what_a_copy_had_or_keep_what_it_copied(
+    revision: str,
+) -> None:
+    every = {f"{topic}-{number}" for topic in "tu" for number in range(4)}
+    world = _Watched(revision)
+    world.targets = set()
+    world.play(TWO + "release m2 B")
+    world.targets = set()
+    world.play("join m1 B topics=t,u")
+    assert world.targets == {tuple(sorted(every)), tuple(sorted(every - {"t-0", "t-1"}))}
+
+    world = _Watched(revision)
+    world.targets = set()
+    world.play("join m1 A; join m2 B topics=u; settle; release m2 B")
+    world.targets = set()
+    world.play("join m1 B topics=t")
+    of = {topic: tuple(f"{topic}-{number}" for number in range(4)) for topic in "tu"}
+    assert world.targets == {of["t"], of["u"], ()}
 
 
 def test_j17_by_the_kip_the_target_is_the_members_whatever_its_instance() -> None:

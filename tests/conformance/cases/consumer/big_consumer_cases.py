@@ -61,7 +61,6 @@ _WORD = "says in words what the answer is; the answer follows from the state alo
 UNSEEN = {
     "CG-JOIN-AGAIN-UNRELEASED answers UNKNOWN_MEMBER_ID": _MAY,
     "CG-JOIN-INSTANCE-DANGLING answers FENCED_MEMBER_EPOCH": _MAY,
-    "CG-JOIN-COPY without RECOMPUTE_TARGET": "no case has a copy while a target is due",
     "CG-REMOVE-GROUP-ABSENT answers UNKNOWN_MEMBER_ID": _ROWS,
     "CG-REMOVE-ROWS answers UNKNOWN_MEMBER_ID": _ROWS,
     "CG-COMMIT-TOPICS-UNKNOWN answers UNKNOWN_MEMBER_ID": _ROWS,
