@@ -12,4 +12,5 @@ def on_post_build(config: Any) -> None:
     from fencepost.conformance.site.site import write_site  # noqa: PLC0415  (mkdocs loads hooks early)
 
     kept = Path(config.docs_dir) / "certificates"
-    write_site([kept, kept / "clients"], Path(config.site_dir) / FOLDER)
+    folders = sorted(path for path in kept.iterdir() if path.is_dir())
+    write_site([kept, *folders], Path(config.site_dir) / FOLDER)

@@ -25,7 +25,7 @@ def site_command(*, certificates: tuple[Path, ...], report: Path) -> None:
 
     CERTIFICATE is a certificate.json, a folder that `certify --report` wrote, whose traces the site
     then has, or a folder of certificates.  Certificates of `certify-client` can be among them.  Two
-    certificates of one target must be of different versions.
+    certificates of one target and one protocol must be of different versions.
 
     The site needs no server.  Scripts add only a search and a theme.
 
@@ -37,6 +37,8 @@ def site_command(*, certificates: tuple[Path, ...], report: Path) -> None:
       history.html  in which tested version each failure came and went
       compare.html  any two targets, case by case
       badges/       for each target an SVG, and JSON for shields.io
+      consumer/     the same for the consumer protocol, if there are
+                    certificates of both; each page has a switch
 
     A cell has the number of passes, of the cases that could be decided.  Amber: known failures, at
     MUST.  Red: new failures.  A badge is green if the target holds and all cases ran, olive if some

@@ -2,8 +2,9 @@
 
 `index.html` is the heat map of areas and targets, `rules.html` that of rules; each target, each
 rule, each two targets and each trace has a page; `history.html` follows causes of failures over
-versions; `badges/` has an SVG and a shields.io endpoint for each target.  The same certificates
-give the same bytes.
+versions; `badges/` has an SVG and a shields.io endpoint for each target.  Each protocol has such
+pages of its own, all but the first in a folder; each page has a switch between them.  The same
+certificates give the same bytes.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from fencepost.conformance.site.site_results import (
     read_results,
     slug,
 )
+from fencepost.model.classic.classic_protocol import CLASSIC
 from fencepost.model.history.words import plural
 from fencepost.properties.judging.report import Overall
 from fencepost.traces.files.text_files import write_texts
@@ -183,7 +185,51 @@ def rows(names: dict[str, list[str]], results: Sequence[Result]) -> list[Row]:
 
 
 INDEX = "index.html"
+EVERYWHERE = (INDEX, "rules.html", "history.html", "compare.html")
+"""The pages that each protocol has."""
 _COMMON = {"signs": SIGNS, "outcomes": OUTCOMES, "slug": slug, "split_reason": split_reason}
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """The pages of one protocol.
+
+    `protocol`: its name.  `folder`: of its pages, "" or with a slash at its end.  `sections`: each
+    protocol of the site and its folder, in order.  `clients`: those with a page in the site.
+    """
+
+    protocol: str
+    folder: str
+    sections: Mapping[str, str]
+    clients: Sequence[ClientResult]
+
+    def page(self, kind: str, name: str, title: str, **values: Any) -> tuple[str, str]:
+        """Return a page and its name in this section.  `kind`: which template."""
+        top = "../" * (self.folder + name).count("/")
+        there = name if name in EVERYWHERE else INDEX
+        switch = [
+            (protocol, f"{top}{folder}{there}", protocol == self.protocol)
+            for protocol, folder in self.sections.items()
+        ]
+        shared = {
+            "top": top,
+            "protocol": self.protocol,
+            "switch": switch,
+            "clients": self.clients,
+        }
+        return _page(kind, name, title, **shared, **values)
+
+
+def sections_of(
+    results: Sequence[Result], clients: Sequence[ClientResult]
+) -> list[tuple[Section, list[Result]]]:
+    """Return the protocols of results, the classic one first, each with its results."""
+    names = sorted({result.protocol for result in results}, key=lambda n: (n != CLASSIC.name, n))
+    folders = {name: f"{name}/" if number else "" for number, name in enumerate(names)}
+    return [
+        (Section(name, folder, folders, clients), [r for r in results if r.protocol == name])
+        for name, folder in folders.items()
+    ]
 
 
 def write_site(certificates: Sequence[Path], folder: Path) -> list[Result | ClientResult]:
@@ -212,14 +258,13 @@ def pages(
         names = (PAGE,) if results else (INDEX, PAGE)
         yield from (_page("clients", name, "Client libraries", **values) for name in names)
         yield from ((client.page, client.html()) for client in clients)
-    if results:
-        yield from _coordinators(results, clients)
+    for section, inner in sections_of(results, clients):
+        for name, text in _coordinators(section, inner):
+            yield section.folder + name, text
 
 
-def _coordinators(
-    results: Sequence[Result], clients: Sequence[ClientResult]
-) -> Iterator[tuple[str, str]]:
-    """Make the pages about coordinators."""
+def _coordinators(section: Section, results: Sequence[Result]) -> Iterator[tuple[str, str]]:
+    """Make the pages about the coordinators of a protocol."""
     traces = dict(_traces(results))
     links = {result.slug: _links(result, traces) for result in results}
     columns = {"results": results, "heads": _heads(results)}
@@ -228,21 +273,21 @@ def _coordinators(
     rules = {rule: about for about, inner in areas.items() for rule in inner}
     cases = len({case for result in results for case in result.cases})
     heat = rows(areas, results)
-    values = {"heat": heat, "cases": cases, "clients": clients, "verdicts": counted(results)}
-    yield _page("index", INDEX, "Results", **columns, **values)
+    values = {"heat": heat, "cases": cases, "verdicts": counted(results)}
+    yield section.page("index", INDEX, "Results", **columns, **values)
     tables = {
         name: rows({rule: [rule] for rule in inner}, results) for name, inner in areas.items()
     }
-    yield _page("rules", "rules.html", "Rules and targets", **columns, parts=tables)
+    yield section.page("rules", "rules.html", "Rules and targets", **columns, parts=tables)
     families = [_family(name, list(f)) for name, f in groupby(results, key=lambda r: r.family)]
-    yield _page("history", "history.html", "Causes over versions", families=families)
-    yield _page("pairs", "compare.html", "Compare two targets", **columns, compared=compared)
+    yield section.page("history", "history.html", "Causes over versions", families=families)
+    yield section.page("pairs", "compare.html", "Compare two targets", **columns, compared=compared)
     for result in results:
-        yield from _of_target(result, results, links[result.slug])
+        yield from _of_target(section, result, results, links[result.slug])
     for rule, about in rules.items():
-        yield _of_rule(rule, about, columns, links)
+        yield _of_rule(section, rule, about, columns, links)
     for pair in compared.values():
-        yield _of_pair(pair)
+        yield _of_pair(section, pair)
     for result in results:
         name = f"badges/{result.slug}"
         message, tone = result.badge()
@@ -289,7 +334,7 @@ def _family(name: str, results: Sequence[Result]) -> dict[str, Any]:
 
 
 def _of_target(
-    result: Result, results: Sequence[Result], links: Mapping[str, str]
+    section: Section, result: Result, results: Sequence[Result], links: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
     reasons = Reasons([other for other in results if other.family == result.family])
     areas = [
@@ -305,10 +350,12 @@ def _of_target(
     others = [other for other in results if other is not result]
     pairs = [(o, pair_name(*sorted((result, o), key=results.index))) for o in others]
     name = f"targets/{result.slug}.html"
-    yield _page("target", name, result.name, result=result, areas=areas, pairs=pairs, links=links)
+    values = {"result": result, "areas": areas, "pairs": pairs, "links": links}
+    yield section.page("target", name, result.name, **values)
 
 
 def _of_rule(
+    section: Section,
     rule: str,
     about: str,
     columns: Mapping[str, Any],
@@ -322,7 +369,7 @@ def _of_rule(
     causes_by_family: list[tuple[str, list[Cause]]] = [
         (name, causes(list(inner), rule)) for name, inner in families
     ]
-    return _page(
+    return section.page(
         "rule",
         f"rules/{slug(rule)}.html",
         rule,
@@ -336,10 +383,10 @@ def _of_rule(
     )
 
 
-def _of_pair(pair: Comparison) -> tuple[str, str]:
+def _of_pair(section: Section, pair: Comparison) -> tuple[str, str]:
     title = f"{pair.first.name} and {pair.second.name}"
     rules = {case: row.rule for r in (pair.first, pair.second) for case, row in r.cases.items()}
-    return _page("pair", pair_name(pair.first, pair.second), title, pair=pair, rules=rules)
+    return section.page("pair", pair_name(pair.first, pair.second), title, pair=pair, rules=rules)
 
 
 def _traces(results: Sequence[Result]) -> Iterator[tuple[tuple[str, str], tuple[str, str]]]:

@@ -75,6 +75,11 @@ class Result:
     def __post_init__(self) -> None:
         object.__setattr__(self, "cases", {case.id: case for case in self.view.cases})
 
+    @property
+    def protocol(self) -> str:
+        """The name of the protocol of its cases."""
+        return self.revision.protocol.name
+
     def counts(self) -> Counter[str]:
         """Return the number of cases by outcome."""
         return Counter(case.outcome for case in self.view.cases)
@@ -118,21 +123,24 @@ class Result:
 def read_results(paths: Sequence[Path]) -> list[Result]:
     """Read certificates: files, folders of `certify --report`, or folders of certificates.
 
-    Raises CertificateFileError.
+    A target has one for each protocol and version.  Raises CertificateFileError.
     """
     held = [(path, read_certificate_file(path)) for path in files_of(paths)]
-    targets = Counter(document["target"] for _, document in held)
+    revisions = [find_revision(document["revision"]) for _, document in held]
+    whose = [(r.protocol.name, d["target"]) for r, (_, d) in zip(revisions, held, strict=True)]
     results = [
-        _result(path, document, shared=targets[document["target"]] > 1) for path, document in held
+        _result(path, document, revision, shared=whose.count(of) > 1)
+        for (path, document), revision, of in zip(held, revisions, whose, strict=True)
     ]
-    paths_by_slug: dict[str, Path] = {}
+    places: dict[tuple[str, str], Path] = {}
     for (path, _), result in zip(held, results, strict=True):
-        if result.slug in paths_by_slug:
+        place = result.protocol, result.slug
+        if place in places:
             raise CertificateFileError(
-                f"{path}: {paths_by_slug[result.slug]} is a certificate of {result.view.target} "
+                f"{path}: {places[place]} is a certificate of {result.view.target} "
                 f"{result.view.made}, too; give one of them"
             )
-        paths_by_slug[result.slug] = path
+        places[place] = path
     return sorted(results, key=_order)
 
 
@@ -155,11 +163,10 @@ def files_of(paths: Iterable[Path]) -> Iterable[Path]:
             )
 
 
-def _result(path: Path, document: Mapping[str, Any], *, shared: bool) -> Result:
+def _result(path: Path, document: Mapping[str, Any], revision: Revision, *, shared: bool) -> Result:
     """Read a result.  `shared`: other certificates are of the same target, in another version."""
     target, version = document["target"], document["version"]
     family, line, label = _place(document)
-    revision = find_revision(document["revision"])
     name = f"{target} {version}" if shared else target
     return Result(
         name=name,

@@ -108,6 +108,29 @@ def test_an_area_of_which_nothing_could_be_tested_has_no_figure(tmp_path: Path) 
     assert re.findall(r'class="count">([^<]*)<', made).count("n/a") == 1
 
 
+def test_each_protocol_has_its_pages_and_a_switch_leads_to_the_same_page(tmp_path: Path) -> None:
+    here = {"CG-JOIN-RETURN/restart": "pass"}
+    write_kept(tmp_path / "one", kept("kafka:4.3.0", CASES))
+    write_kept(tmp_path / "other", kept("kafka:4.3.0", here, revision="consumer-4.3"))
+    write_site([tmp_path / "one", tmp_path / "other"], tmp_path / "site")
+    assert dead_ends(tmp_path / "site") == []
+    switched = {
+        "index.html": "consumer/index.html",
+        "rules.html": "consumer/rules.html",
+        "targets/kafka-4.3.0.html": "../consumer/index.html",
+        "consumer/history.html": "../history.html",
+        "consumer/rules/CG-JOIN-RETURN.html": "../../index.html",
+    }
+    for name, leads_to in switched.items():
+        text = (tmp_path / "site" / name).read_text("utf-8")
+        (switch,) = re.findall(r'<nav class="switch".*?</nav>', text)
+        assert re.findall(r'<a href="([^"]*)">', switch) == [leads_to]
+        assert switch.count('aria-current="true"') == 1
+    alone = dict(pages(read_results([tmp_path / "other"])))
+    assert 'class="switch"' not in alone["index.html"]
+    assert "consumer group protocol" in alone["index.html"]
+
+
 @pytest.fixture
 def page(context_of: ContextOf) -> Iterator[Page]:
     """A page whose errors fail the test."""
