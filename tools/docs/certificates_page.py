@@ -61,6 +61,7 @@ The results of coordinators of the consumer protocol (KIP-848) in
 [its catalogue](consumer-table.md), on real brokers that `fencepost` started with
 `fencepost certify TARGET --revision consumer`.  The columns and words are those of
 [the classic protocol's certificates](certificates.md).  Groups with classic members have none yet.
+[Row by row](consumer-rows.md) shows what each target answers.
 """
 
 

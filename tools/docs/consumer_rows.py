@@ -30,7 +30,7 @@ class Uncovered(NamedTuple):
 
 
 _FULL = "CG-JOIN-GROUP-FULL/second-process-in-a-full-group"
-_ZOMBIE = "CG-BEAT-GROUP-FULL/zombie-of-a-full-group"
+_WRONG_FULL = "CG-BEAT-GROUP-FULL/wrong-id-in-a-full-group"
 _UNKNOWN_FULL = "CG-BEAT-GROUP-FULL/unknown-member-of-a-full-group"
 _LIVE = "CG-JOIN-UNRELEASED/second-process-of-a-live-member"
 _AGAIN = "CG-JOIN-AGAIN-UNRELEASED/lost-answer-to-the-first-join"
@@ -114,7 +114,7 @@ ROWS = (
         "CG-JOIN-CHANGE-INSTANCE/new-instance-in-a-full-group",
         6,
     ),
-    Row("C8-zombie", "heartbeat of a wrong id with a mapped instance, full group", _ZOMBIE, 7),
+    Row("C8-zombie", "heartbeat of a wrong id with a mapped instance, full group", _WRONG_FULL, 6),
     Row("C8-unknown", "heartbeat of an unknown id, full group", _UNKNOWN_FULL, 6),
     Row(
         "C8-unknown-unmapped",
@@ -256,6 +256,12 @@ ROWS = (
         "static member brings a released instance and other topics",
         "CG-JOIN-COPY-CHANGED/copy-with-other-topics",
         7,
+    ),
+    Row(
+        "J11-due",
+        "static member brings a released instance while a target is due: its old partitions",
+        "CG-JOIN-COPY/copy-after-the-interval",
+        11,
     ),
     Row(
         "J11-dynamic",
@@ -494,6 +500,18 @@ ROWS = (
         "transaction of a released member with epoch -2",
         "CG-TXN-COMMIT-RELEASED/transaction-of-a-released-member",
         7,
+    ),
+    Row(
+        "O9-older",
+        "transaction with an older epoch for partitions that stay",
+        "CG-TXN-COMMIT-PARTITION-HELD/transaction-for-partitions-that-stay",
+        4,
+    ),
+    Row(
+        "O9-older-anothers",
+        "transaction with an older epoch, also for partitions that left",
+        "CG-TXN-COMMIT-EPOCH-OLDER/transaction-with-an-older-epoch",
+        5,
     ),
     Row(
         "O9-newer",

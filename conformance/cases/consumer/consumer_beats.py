@@ -70,6 +70,15 @@ def unknown_member_of_a_full_group(s: ConsumerScript) -> None:
 
 
 @case("CG-BEAT-GROUP-FULL", config=FULL)
+def wrong_id_in_a_full_group(s: ConsumerScript) -> None:
+    """A wrong id sends a heartbeat to a full group, with a member's instance and without."""
+    s.reconciled("A1", "B1")
+    s.beat("x", member_id=NOBODY, instance="A", epoch=EpochOf("A1"))
+    s.beat("x", member_id=NOBODY, epoch=EpochOf("A1"))
+    s.beat("A1", "B1")
+
+
+@case("CG-BEAT-GROUP-FULL", config=FULL)
 def zombie_of_a_full_group(s: ConsumerScript) -> None:
     """A full group: a replaced process sends a heartbeat with its instance."""
     s.returned("B1")

@@ -1,0 +1,72 @@
+"""The page of measured rows: made of the kept certificates, each row with an answer of its case."""
+
+from __future__ import annotations
+
+import pytest
+from support.places import ROOT
+
+from fencepost.conformance.cases import CONSUMER_ENTRIES
+from tools.docs.certificates_page import read_all
+from tools.docs.consumer_findings import KAFKA
+from tools.docs.consumer_rows import ROWS, UNCOVERED
+from tools.docs.consumer_rows_page import (
+    CERTIFICATES,
+    FILE,
+    answers_of,
+    by_release,
+    line,
+    others_of,
+    short,
+)
+
+DOCS = ROOT / "docs"
+WRITTEN = (DOCS / FILE).read_text("utf-8").splitlines()
+SAMPLE = ROWS[::9]
+
+
+def test_the_lines_are_what_is_made_now() -> None:
+    certificates = {c["target"]: c for c in read_all(DOCS / CERTIFICATES)}
+    answers = {name: answers_of(name, SAMPLE) for name in KAFKA}
+    for row in SAMPLE:
+        made = line(row, answers, certificates, others_of(certificates))
+        assert made in WRITTEN, "make it anew: python -m tools.docs.consumer_rows_page docs"
+
+
+def test_each_row_is_there_once_with_a_case_of_the_catalogue() -> None:
+    known = {case.id for case in CONSUMER_ENTRIES}
+    assert [row.id for row in ROWS if row.case not in known] == []
+    ids = [row.id for row in (*ROWS, *UNCOVERED)]
+    assert len(set(ids)) == len(ids)
+    for each in ids:
+        assert sum(written.startswith(f"| {each} | ") for written in WRITTEN) == 1
+
+
+def test_no_row_is_of_a_case_that_was_not_run() -> None:
+    assert [written for written in WRITTEN if "not run" in written] == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ("NONE, epoch 3, assigned t-0, t-1", "NONE, 2 partitions"),
+        ("NONE, epoch 3, assigned nothing", "NONE, 0 partitions"),
+        ("NONE, epoch -2", "NONE"),
+        ("UNRELEASED_INSTANCE_ID", "UNRELEASED_INSTANCE_ID"),
+        ("t-0 NONE", "t-0 NONE"),
+        ("g Empty, epoch 3, target of epoch 2", "Empty, epoch 3, target of 2"),
+        (
+            "g Stable, epoch 3, target of epoch 3 [A1: epoch 3, assigned t-0, t-1, target t-0]",
+            "Stable, epoch 3, target of 3; A1 2 of 1",
+        ),
+    ],
+)
+def test_an_answer_is_short(answer: str, said: str) -> None:
+    assert short(answer) == said
+
+
+def test_equal_answers_of_releases_are_said_once() -> None:
+    assert by_release([("4.0.1", "A"), ("4.1.2", "A")]) == "A"
+    assert (
+        by_release([("4.0.1", "A"), ("4.1.2", "A"), ("4.2.0", "B")])
+        == "4.0.1 to 4.1.2: A; 4.2.0: B"
+    )
