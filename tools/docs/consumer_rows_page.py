@@ -150,8 +150,8 @@ def line(
         (version, _cell(row, certificates[f"kafka:{version}"], answers[name].of(row)))
         for name, version in KAFKA.items()
     ]
-    said = answers[_BASE].of(row)
-    cells = [_cell(row, certificates[other], said) for other in others]
+    usual = answers[_BASE].of(row)
+    cells = [_cell(row, certificates[other], usual) for other in others]
     case = f"`{row.case}`, {row.step}"
     return f"| {' | '.join((row.id, row.about, case, by_release(releases), *cells))} |"
 
