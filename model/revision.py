@@ -134,6 +134,11 @@ class Revision:
             for rule in table.rules():
                 yield table, rule
 
+    def table(self, name: str) -> Table:
+        """Return the table of this name, its own or that of a part.  Raises KeyError."""
+        owners = (revision for revision in (self, *self.parts) if name in revision.tables)
+        return next(owners, self).tables[name]
+
     def rule(self, rule_id: str) -> Rule:
         """Return the rule of this id.  Raises UnknownNameError, which is a KeyError."""
         for _, rule in self.rules():

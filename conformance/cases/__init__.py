@@ -5,10 +5,13 @@ Each id is there once; two cases with one id are an error.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
 
 from fencepost.conformance.cases import (
+    bridge,
     check_order,
+    consumer,
     describe_cases,
     failover,
     heartbeat_cases,
@@ -29,7 +32,8 @@ from fencepost.conformance.cases import (
     version_cases,
 )
 from fencepost.conformance.cases.case_registry import Entry, Registry
-from fencepost.conformance.cases.consumer import REGISTRIES
+from fencepost.model.bridge.mixed_protocol import MIXED
+from fencepost.model.classic.classic_protocol import CLASSIC
 from fencepost.model.consumer.consumer_protocol import CONSUMER
 
 _REGISTRIES: tuple[Registry, ...] = tuple(
@@ -71,15 +75,22 @@ def collect(registries: tuple[Registry, ...]) -> tuple[Entry, ...]:
 
 ENTRIES: tuple[Entry, ...] = collect(_REGISTRIES)
 """The cases of the classic protocol."""
-CONSUMER_ENTRIES: tuple[Entry, ...] = collect(REGISTRIES)
+CONSUMER_ENTRIES: tuple[Entry, ...] = collect(consumer.REGISTRIES)
 """The cases of the consumer protocol."""
-ALL_ENTRIES: tuple[Entry, ...] = (*ENTRIES, *CONSUMER_ENTRIES)
+MIXED_ENTRIES: tuple[Entry, ...] = collect(bridge.REGISTRIES)
+"""The cases of mixed groups."""
+BY_PROTOCOL: Mapping[str, tuple[Entry, ...]] = {
+    CLASSIC.name: ENTRIES,
+    CONSUMER.name: CONSUMER_ENTRIES,
+    MIXED.name: MIXED_ENTRIES,
+}
+ALL_ENTRIES: tuple[Entry, ...] = tuple(case for cases in BY_PROTOCOL.values() for case in cases)
 """The cases of all protocols; no two have the same id."""
 
 
 def entries_of(protocol: str) -> tuple[Entry, ...]:
     """Return the cases of a protocol, by its name."""
-    return CONSUMER_ENTRIES if protocol == CONSUMER.name else ENTRIES
+    return BY_PROTOCOL.get(protocol, ENTRIES)
 
 
 def entry(case_id: str) -> Entry:

@@ -148,6 +148,8 @@ AREAS: Mapping[str, tuple[str, ...]] = {
     "offsets (consumer)": ("CG-COMMIT-", "CG-TXN-COMMIT-", "CG-FETCH-"),
     "timers (consumer)": ("CG-SESSION-", "CG-REBALANCE-", "CG-FAILOVER-", "CG-CLEANUP-"),
     "describe, delete (consumer)": ("CG-DESCRIBE-", "CG-DELETE-"),
+    "conversions (mixed)": ("MG-UPGRADE", "MG-DOWNGRADE"),
+    "classic members (mixed)": ("MG-",),
     "failovers, cleanup": ("FAILOVER-", "TOPICS-DELETED", "CLEANUP-", "RETENTION-"),
 }
 """Areas of the protocol, by which pages sum up cases, with the prefixes of their cases' ids.

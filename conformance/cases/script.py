@@ -268,7 +268,7 @@ class Script:
         `padding`: bytes more for each; `wait`, `settle`: as for a join; `fields`: of
         `_member_fields` and `ask`.
         """
-        pairs = tuple((IdOf(member), member.encode() + bytes(padding)) for member in assign)
+        pairs = self._assigned(tuple(assign), padding)
         if self.way.older and version is None:
             at_most = min(at_most or _OLDER_SYNC, _OLDER_SYNC)
         top = version if version is not None else at_most
@@ -282,6 +282,10 @@ class Script:
             api = "SyncGroup"
             self.ask(name, api, version=version, at_most=at_most, wait=wait is True, **sync)
         self._then(wait, settle=settle)
+
+    def _assigned(self, members: tuple[str, ...], padding: int) -> tuple[tuple[Any, bytes], ...]:
+        """Return the assignments of members, each by the reference to its id."""
+        return tuple((IdOf(member), member.encode() + bytes(padding)) for member in members)
 
     def beat(self, *who: str, **fields: Any) -> None:
         """Send Heartbeat for each; `fields`: of `_member_fields` and `ask`."""

@@ -188,8 +188,11 @@ def may_be_loading(result: CaseResult, revision: Revision) -> bool:
     api = next((request.api for request in sent if request.id == violation.request_id), None)
     if api is None or violation.observed is None:
         return False
-    rules = revision.tables[api].rules()
-    codes = {rule.answer.value for rule in rules if rule.answer and rule.id.endswith(_LOADING)}
+    codes = {
+        rule.answer.value
+        for table, rule in revision.rules()
+        if table.name.partition(" ")[0] == api and rule.answer and rule.id.endswith(_LOADING)
+    }
     return violation.observed.get("errorCode") in codes
 
 

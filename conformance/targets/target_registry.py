@@ -19,6 +19,7 @@ from fencepost.conformance.targets.brokers.kafka_version import (
 from fencepost.conformance.targets.target import NO_LIMIT, Target
 from fencepost.conformance.targets.tcp.security import PLAINTEXT, Address, Security
 from fencepost.model.bad_input import BadInputError
+from fencepost.model.bridge.mixed_protocol import MIXED
 from fencepost.model.classic.classic_protocol import CLASSIC
 from fencepost.model.consumer.consumer_protocol import CONSUMER
 from fencepost.model.coordinator import CONFIG_DEFAULTS, Coordinator
@@ -36,6 +37,11 @@ FORMS = (
 DEFAULT_REVISION = "kafka-4"
 CONSUMER_REVISION = revisions.CONSUMER_NAMES[0]
 """The base of the consumer protocol."""
+_BASES: Mapping[str, str] = {
+    CONSUMER.name: CONSUMER_REVISION,
+    MIXED.name: revisions.MIXED_NAMES[0],
+}
+"""The base of each protocol but the classic one."""
 _STARTED = ("kafka", "kfake")
 _SET = (*_STARTED, "tcp")
 """Targets that take group settings; to others the cases give their own, or nobody can."""
@@ -255,45 +261,47 @@ def find_known_as(name: str) -> KnownAs:
 
 def in_protocol_of(name: str, revision: Revision) -> str:
     """Return the target's name; `model` is the base of the protocol of the revision that judges."""
-    is_consumer = revision.protocol is CONSUMER
-    return f"model:{CONSUMER_REVISION}" if is_consumer and name == "model" else name
+    base = _BASES.get(revision.protocol.name)
+    return f"model:{base}" if base and name == "model" else name
 
 
 def revision_for(target_name: str) -> str:
     """Return the revision that judges a target by default: for a Kafka that of its release.
 
-    A model of the consumer protocol has that protocol's base.
+    A model of another protocol than the classic one has that protocol's base.
     """
-    if target_name.startswith("model:") and find_model(target_name).protocol is CONSUMER:
-        return CONSUMER_REVISION
+    if target_name.startswith("model:"):
+        return _BASES.get(find_model(target_name).protocol.name, DEFAULT_REVISION)
     if not target_name.startswith("kafka:"):
         return DEFAULT_REVISION
     version = kafka_version(target_name)
     return DEFAULT_REVISION if version.has_new_coordinator else f"kafka-{version.release}"
 
 
-_CONSUMER_RELEASES = (
-    ((4, 4, 0), "consumer-4.4"),
-    ((4, 3, 1), "consumer-4.3.1"),
-    ((4, 3, 0), "consumer-4.3"),
-    ((4, 2, 0), "consumer-4.2"),
-    ((4, 1, 0), "consumer-4.1"),
+_RELEASES = (
+    ((4, 4, 0), "4.4"),
+    ((4, 3, 1), "4.3.1"),
+    ((4, 3, 0), "4.3"),
+    ((4, 2, 0), "4.2"),
+    ((4, 1, 0), "4.1"),
 )
-"""Releases of Kafka, the newest first, from which on a revision of the consumer protocol judges."""
+"""Releases of Kafka, the newest first, from which on a revision of the consumer protocol judges,
+or one of mixed groups."""
 
 
 def judge_for(revision: str | None, target_name: str) -> Revision:
     """Return the revision that judges a target: the one of this name, or that for the target.
 
-    `consumer` is the revision of the consumer protocol for the target.  Raises UnknownTargetError.
+    `consumer` is the revision of the consumer protocol for the target, `mixed` that of mixed
+    groups.  Raises UnknownTargetError.
     """
-    if revision != CONSUMER.name:
+    if revision not in _BASES:
         return find_revision(revision or revision_for(target_name))
     if not target_name.startswith("kafka:"):
-        return find_revision(CONSUMER_REVISION)
+        return find_revision(_BASES[revision])
     number = kafka_version(target_name).number
-    names = (name for since, name in _CONSUMER_RELEASES if number >= since)
-    return find_revision(next(names, "consumer-4.0"))
+    names = (name for since, name in _RELEASES if number >= since)
+    return find_revision(f"{revision}-{next(names, '4.0')}")
 
 
 class OtherProtocolError(BadInputError):

@@ -120,14 +120,19 @@ def subscribed_topics(metadata: bytes) -> tuple[str, ...]:
 
 
 def encode_assignment(
-    partitions: Iterable[TopicPartition], version: int = _ASSIGNMENT_VERSION
+    partitions: Iterable[TopicPartition],
+    version: int = _ASSIGNMENT_VERSION,
+    user_data: bytes | None = None,
 ) -> bytes:
-    """Encode a member's assignment; in a later version than there is with a field more."""
+    """Encode a member's assignment; in a later version than there is with a field more.
+
+    `user_data`: data of the assignor itself; None: nothing.
+    """
     return b"".join(
         (
             struct.pack(">h", version),
             encode_partitions(partitions),
-            _bytes(None),  # no user data
+            _bytes(user_data),
             _LATER_FIELD if is_later(version) else b"",
         )
     )
@@ -153,8 +158,10 @@ def label_assignment(label: bytes) -> bytes:
 
     Some brokers decode assignments, and encode them anew: these bytes are then still the same.  An
     empty label is an empty assignment; one that can't name a topic is the assignment's user data.
+    A label that is an assignment already stays as it is: no text begins with the number of a version.
     """
-    if not label:
+    is_encoded = 0 <= version_of(label) <= _VERSION and not assignment_fault(label)
+    if not label or is_encoded:
         return label
     is_topic = len(label) <= _LONGEST_TOPIC and label.isascii()
     return _labelled(label) if is_topic else _labelled(b"", label)
@@ -187,6 +194,20 @@ def decode_assignment(assignment: bytes) -> tuple[TopicPartition, ...]:
     reader = ProtocolReader(assignment)
     reader.number(">h")
     return tuple(dict.fromkeys(reader.partitions()))
+
+
+def assign_alike(first: bytes, second: bytes) -> bool:
+    """Return True if two assignments differ in nothing but the order of topics and partitions."""
+    if first == second:
+        return True
+    if assignment_fault(first) or assignment_fault(second):
+        return False
+    return _unordered(first) == _unordered(second)
+
+
+def _unordered(assignment: bytes) -> tuple[object, ...]:
+    reader = ProtocolReader(assignment)
+    return reader.number(">h"), reader.partitions(), reader.bytes_or_none()
 
 
 def readable_assignment(assignment: bytes) -> tuple[TopicPartition, ...]:

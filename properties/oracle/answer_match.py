@@ -37,6 +37,7 @@ from fencepost.model.messages.messages import (
     TxnOffsetCommitResponse,
 )
 from fencepost.model.messages.shapes import Message
+from fencepost.model.messages.subscription import assign_alike
 from fencepost.model.table.table import Level
 from fencepost.properties.oracle.consumer_answers import (
     compare_descriptions,
@@ -55,15 +56,17 @@ def matches(
     level: Level,
     known_ids: frozenset[str],
     last_generation: int = -1,
+    *,
+    unordered: bool = False,
 ) -> list[Match]:
     """Return the ways in which an observed answer is the expected one; none if it can't be.
 
     `known_ids`: the ids in earlier answers; `last_generation`: the last generation in an answer of
-    the group; `level`: the level of the rule that answers.
+    the group; `level`: the level of the rule that answers; `unordered`: see `Matcher`.
     """
     ways: list[Match] = []
     for order in _member_orders(expected, observed):
-        matcher = Matcher(level, known_ids, last_generation)
+        matcher = Matcher(level, known_ids, last_generation, unordered=unordered)
         try:
             _compare(matcher, expected, observed, order)
         except NoMatchError:
@@ -79,9 +82,11 @@ def first_difference(
     level: Level,
     known_ids: frozenset[str],
     last_generation: int = -1,
+    *,
+    unordered: bool = False,
 ) -> str:
     """Explain why an answer is not the expected one."""
-    matcher = Matcher(level, known_ids, last_generation)
+    matcher = Matcher(level, known_ids, last_generation, unordered=unordered)
     try:
         _compare(matcher, expected, observed, next(_member_orders(expected, observed)))
     except NoMatchError as error:
@@ -171,7 +176,9 @@ def _compare(m: Matcher, expected: Message, observed: Message, order: tuple[Any,
             _join(m, expected, observed, order)
         case SyncGroupResponse(), SyncGroupResponse():
             if m.error("errorCode", expected.error_code, observed.error_code):
-                m.same("assignment", expected.assignment, observed.assignment)
+                ours, theirs = expected.assignment, observed.assignment
+                if not (m.unordered and assign_alike(ours, theirs)):
+                    m.same("assignment", ours, theirs)
             m.nearly("protocolType", expected.protocol_type, observed.protocol_type, Level.MAY)
             m.nearly("protocolName", expected.protocol_name, observed.protocol_name, Level.MAY)
         case HeartbeatResponse(), HeartbeatResponse():

@@ -50,9 +50,20 @@ class NoMatchError(Exception):
 
 
 class Matcher:
-    """One comparison of an answer with the model's."""
+    """One comparison of an answer with the model's.
 
-    def __init__(self, level: Level, known_ids: frozenset[str], last_generation: int) -> None:
+    `unordered`: the coordinator encodes assignments itself, so their order means nothing.
+    """
+
+    def __init__(
+        self,
+        level: Level,
+        known_ids: frozenset[str],
+        last_generation: int,
+        *,
+        unordered: bool = False,
+    ) -> None:
+        self.unordered = unordered
         self.level = level
         self.known_ids = known_ids
         self.last_generation = last_generation

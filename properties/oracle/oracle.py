@@ -131,7 +131,7 @@ def wait_of(
             r for (g, t), r in search.renewed.items() if g == group_id and _is_within(t, timer)
         )
         point = join_phase_point(group, Trigger.CHECK)
-        phases = search.machine.revision.tables["join phase"]
+        phases = search.machine.revision.table("join phase")
         rule = next(again, None) or phases.decide(point).id
     unless = _JOIN + (_PENDING if group.pending else "")
     return Wait(rule, timer.earliest, unless if group.delay is None else "")
@@ -181,6 +181,7 @@ class Oracle:
         self.revision = revision
         self.machine = Machine(revision, config, in_two_steps=lag_ms > 0, leaves_open=True)
         self.lag_ms = lag_ms
+        self._unordered = revision.protocol.takes_topics  # then the coordinator assigns
         self._exact = lag_ms == 0
         self.violation: Violation | None = None
         self.unknown: str | None = None
@@ -368,7 +369,14 @@ class Oracle:
         level = self._levels.get(emitted.rule, Level.MUST)
         expected = emitted.message.as_carried(self._search.requests[request_id].incoming.version)
         last_generation = candidate.last_generation(self._group_of(request_id))
-        ways = matches(expected, observed, level, frozenset(self._known_ids), last_generation)
+        ways = matches(
+            expected,
+            observed,
+            level,
+            frozenset(self._known_ids),
+            last_generation,
+            unordered=self._unordered,
+        )
         agreed = (self._agreed(rest, emitted, observed, match) for match in ways)
         return [each.malformed(answer, emitted.rule) for each in agreed]
 
@@ -499,7 +507,15 @@ class Oracle:
                 shaped = emitted.message.as_carried(request.version)
                 last_generation = candidate.last_generation(self._group_of(request_id))
                 difference = (
-                    first_difference(shaped, observed, level, known_ids, last_generation) or detail
+                    first_difference(
+                        shaped,
+                        observed,
+                        level,
+                        known_ids,
+                        last_generation,
+                        unordered=self._unordered,
+                    )
+                    or detail
                 )
             expected = emitted.message.to_body(request.version)
             name = f"{emitted.rule} {expected}"

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -358,8 +358,9 @@ class Search:
         )
 
 
-def _join_timer(group: Group | None) -> Timer | None:
-    return next((t for t in group.timers if t.kind == JOIN), None) if group is not None else None
+def _join_timer(group: Any) -> Timer | None:
+    timers = group.timers if isinstance(group, Group) else ()
+    return next((t for t in timers if t.kind == JOIN), None)
 
 
 def _with_rows(emitted: tuple[Emitted, ...], new: Emitted) -> tuple[Emitted, ...]:

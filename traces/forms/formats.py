@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from fencepost.model.classic.group import Group
-from fencepost.model.coordinator import MOVES, Answer, Send
+from fencepost.model.coordinator import MOVES, Answer, Send, named
 from fencepost.model.history.events import (
     EVENTS,
     Answered,
@@ -157,7 +157,7 @@ def _lines(trace: TraceFile) -> Iterator[str]:
     yield f"# {one_line(with_names(trace.verdict.message, trace.names))}"
     yield f"→ {_text({'cmd': 'hello', 'protocol': PROTOCOL})}"
     yield "# the reply to hello is not recorded"
-    config = dict(sorted(trace.config.items()))
+    config = dict(sorted(named(trace.config).items()))
     yield f"→ {_text({'cmd': 'reset', 'config': config})}"
     yield f"← {_text({'ok': True, 'config': config, 'dropped': []})}"
     wrong = trace.verdict.request

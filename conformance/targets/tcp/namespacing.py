@@ -91,6 +91,8 @@ class Names:
                 else p
                 for p in protocols
             ]
+        if isinstance(assignments := out.get("assignments"), list):
+            out["assignments"] = self._assigning(assignments)
         topics = out.get("topics")
         if isinstance(topics, list):
             out["topics"] = list(self._to_cluster(topics))
@@ -129,22 +131,31 @@ class Names:
                 return value
 
     def _subscribing(self, metadata: str) -> str:
-        """Return a subscription, in base64, with the cluster's name of the case's own topic."""
+        """Return a subscription, in base64, with the cluster's names of the topics of the case.
+
+        These are its own topics, and those of a reset.
+        """
         try:
-            renamed = base64.b64decode(metadata)
-            topics = subscribed_topics(renamed)
+            topics = subscribed_topics(base64.b64decode(metadata))
         except ValueError:
             return metadata
-        own = [topic for topic in topics if topic.startswith(OWN)]
+        own = [topic for topic in topics if topic.startswith(OWN) or topic in self._reals]
         if not own:
             return metadata
-        for topic in own:
-            real = self.topic(topic)
-            self._topics[real] = topic
-            renamed = renamed.replace(encode_string(topic), encode_string(real))
-        after = base64.b64encode(renamed).decode()
+        reals = {topic: self.topic(topic) for topic in own}
+        self._topics |= {real: topic for topic, real in reals.items()}
+        after = _with_names(metadata, reals)
         self._subscriptions[after] = metadata
         return after
+
+    def _assigning(self, rows: list[Any]) -> list[Any]:
+        """Return the assignments of a leader with the cluster's names of the topics of a reset."""
+        return [
+            {**row, "assignment": _with_names(row["assignment"], self._reals)}
+            if isinstance(row, dict) and isinstance(row.get("assignment"), str)
+            else row
+            for row in rows
+        ]
 
     def _to_cluster(self, rows: list[Any]) -> Iterator[Any]:
         ours = {row["name"] for row in rows if isinstance(row, dict) and _is_ours(row.get("name"))}
@@ -170,14 +181,23 @@ class Names:
             ]
         if "results" in out:
             out["results"] = [self._row(row) for row in out["results"]]
+        if isinstance(assignment := out.get("assignment"), str):
+            out["assignment"] = self._plain_assignment(assignment)
         return self._row(self._plain(out) if api in CONSUMER_APIS else out)
 
     def _member(self, row: Mapping[str, Any]) -> dict[str, Any]:
         fields = ("metadata", "memberMetadata")
-        return {
+        out = {
             key: self._subscriptions.get(value, value) if key in fields else value
             for key, value in row.items()
         }
+        if isinstance(assignment := out.get("memberAssignment"), str):
+            out["memberAssignment"] = self._plain_assignment(assignment)
+        return out
+
+    def _plain_assignment(self, assignment: str) -> str:
+        """Return an assignment, in base64, with the case's names of topics."""
+        return _with_names(assignment, {real: name for name, real in self._reals.items()})
 
     def _row(self, row: Mapping[str, Any]) -> dict[str, Any]:
         out = dict(row)
@@ -192,6 +212,14 @@ class Names:
                 {**t, "name": self._topics.get(t["name"], t["name"])} for t in out["topics"]
             ]
         return out
+
+
+def _with_names(data: str, names: Mapping[str, str]) -> str:
+    """Return a subscription or assignment, in base64, with other names of topics."""
+    renamed = base64.b64decode(data)
+    for name, other in names.items():
+        renamed = renamed.replace(encode_string(name), encode_string(other))
+    return base64.b64encode(renamed).decode()
 
 
 def _is_ours(name: object) -> bool:

@@ -1,0 +1,247 @@
+"""Timers and failovers of classic members in consumer groups."""
+
+from __future__ import annotations
+
+from fencepost.conformance.cases.bridge.bridge_script import BridgeScript, registry
+from fencepost.conformance.cases.consumer.consumer_script import SHORT_SESSION
+from fencepost.model.plans.steps import Ms
+
+CASES = registry()
+case = CASES.case
+SHORT = registry(**SHORT_SESSION)
+_LATE = Ms("short rebalance")
+
+
+@case("CG-SESSION-EXPIRED", "MG-HEARTBEAT-INSTANCE-UNMAPPED")
+def silent_classic_member(s: BridgeScript) -> None:
+    """A classic member is silent for the session of its join: it is removed, though static."""
+    s.reconciled("A1", "B1")
+    s.classic.joined("A2", session=Ms("short session"))
+    s.pause("short session")
+    s.classic.beat("A2")
+    s.beat("B1")
+    s.describe()
+
+
+@case("MG-HEARTBEAT", "MG-SYNC")
+def heartbeats_prolong_the_session(s: BridgeScript) -> None:
+    """Each heartbeat of a classic member begins its session anew."""
+    s.reconciled("A1", "B1")
+    s.classic.joined("A2", session=Ms("short session"))
+    s.pause("short session", minus=True, margins=2)
+    s.classic.beat("A2")
+    s.pause("short session", minus=True, margins=2)
+    s.classic.beat("A2")
+    s.describe()
+
+
+@case("MG-JOIN-AGAIN", "MG-SYNC")
+def joins_and_syncs_prolong_the_session(s: BridgeScript) -> None:
+    """Each join and each sync of a classic member begins its session anew."""
+    s.reconciled("A1", "B1")
+    s.classic.joined("A2", session=Ms("short session"))
+    for request in (s.classic.join, s.classic.sync, s.classic.sync):
+        s.pause("short session", minus=True, margins=2)
+        options = {"session": Ms("short session")} if request == s.classic.join else {}
+        request("A2", wait=True, **options)
+    s.classic.beat("A2")
+    s.describe()
+
+
+@case("MG-HEARTBEAT-REJOIN", "MG-JOIN-AGAIN")
+def calls_to_rejoin_prolong_the_session(s: BridgeScript) -> None:
+    """A heartbeat that calls a classic member to join again begins its session anew, too."""
+    s.reconciled("A1", "B1")
+    s.classic.joined("A2", session=Ms("short session"))
+    s.join("C1")
+    s.pause("short session", minus=True, margins=2)
+    s.classic.beat("A2")
+    s.pause("short session", minus=True, margins=2)
+    s.classic.join("A2", session=Ms("short session"), wait=True)
+    s.describe()
+
+
+@case("MG-JOIN-EXPIRED", "MG-HEARTBEAT-REJOIN")
+def call_to_rejoin_is_not_followed(s: BridgeScript) -> None:
+    """A classic member hears REBALANCE_IN_PROGRESS, and doesn't join again within its R."""
+    s.reconciled("A1", "B1")
+    s.classic.joined("A2", rebalance=_LATE)
+    s.join("C1")
+    s.classic.beat("A2")
+    s.pause("short rebalance")
+    s.classic.beat("A2")
+    s.describe()
+
+
+@case("MG-JOIN-EXPIRED", "MG-SYNC-REJOIN")
+def sync_that_calls_to_rejoin_is_not_followed(s: BridgeScript) -> None:
+    """A classic member hears so with its sync, and doesn't join again within its R."""
+    s.reconciled("A1", "B1")
+    s.classic.joined("A2", rebalance=_LATE)
+    s.join("C1")
+    s.classic.sync("A2", wait=True)
+    s.pause("short rebalance")
+    s.classic.beat("A2")
+    s.describe()
+
+
+@case("MG-JOIN-EXPIRED", "MG-HEARTBEAT-REJOIN")
+def further_calls_to_rejoin_prolong_nothing(s: BridgeScript) -> None:
+    """Further heartbeats of a member that is to join again don't begin its R anew."""
+    s.reconciled("A1", "B1")
+    s.classic.joined("A2", rebalance=_LATE)
+    s.join("C1")
+    s.classic.beat("A2")
+    s.pause("short rebalance", minus=True, margins=2)
+    s.classic.beat("A2")
+    s.pause(margins=4)
+    s.classic.beat("A2")
+    s.describe()
+
+
+@case("MG-JOIN-AGAIN", "MG-HEARTBEAT-REJOIN")
+def call_to_rejoin_is_followed(s: BridgeScript) -> None:
+    """A classic member joins again and syncs within its R, and stays."""
+    s.reconciled("A1", "B1")
+    s.classic.joined("A2", rebalance=_LATE)
+    s.join("C1")
+    s.classic.beat("A2")
+    s.classic.joined("A2", rebalance=_LATE)
+    s.pause("short rebalance")
+    s.classic.beat("A2")
+    s.describe()
+
+
+@case("MG-SYNC-EXPIRED")
+def sync_that_never_comes(s: BridgeScript) -> None:
+    """A classic member joins and doesn't sync within its R: it is removed, though static."""
+    s.reconciled("A1", "B1")
+    s.classic.join("A2", rebalance=_LATE, wait=True)
+    s.pause("short rebalance")
+    s.classic.beat("A2")
+    s.describe()
+
+
+@case("MG-SYNC-EXPIRED", "MG-HEARTBEAT")
+def heartbeats_are_no_sync(s: BridgeScript) -> None:
+    """Heartbeats don't prolong the time for the sync."""
+    s.reconciled("A1", "B1")
+    s.classic.join("A2", rebalance=_LATE, wait=True)
+    s.pause("short rebalance", minus=True, margins=2)
+    s.classic.beat("A2")
+    s.pause(margins=4)
+    s.classic.beat("A2")
+
+
+@case("MG-SYNC")
+def sync_in_time(s: BridgeScript) -> None:
+    """A classic member syncs within its R, and stays."""
+    s.reconciled("A1", "B1")
+    s.classic.joined("A2", rebalance=_LATE)
+    s.pause("short rebalance")
+    s.classic.beat("A2")
+    s.describe()
+
+
+@case("MG-SYNC-EXPIRED", "MG-SYNC-REJOIN")
+def sync_that_is_refused(s: BridgeScript) -> None:
+    """A sync that is refused doesn't end the time for it."""
+    s.reconciled("A1", "B1")
+    s.classic.join("A2", rebalance=_LATE, wait=True)
+    s.join("C1")
+    s.pause("short rebalance", minus=True, margins=2)
+    s.classic.sync("A2", wait=True)
+    s.pause(margins=4)
+    s.classic.beat("A2")
+    s.describe()
+
+
+@case("MG-SYNC-EXPIRED", "CG-DESCRIBE-GROUP")
+def last_member_never_syncs(s: BridgeScript) -> None:
+    """The only member left is a classic one that doesn't sync: the group is empty then."""
+    s.reconciled("A1", "B1")
+    s.classic.join("A2", rebalance=_LATE, wait=True)
+    s.join("C1")
+    s.leave("B1")
+    s.pause("short rebalance")
+    s.leave("C1")
+    s.describe()
+
+
+@case("MG-HEARTBEAT")
+def heartbeat_after_an_upgrade_in_time(s: BridgeScript) -> None:
+    """After an upgrade a classic member goes on with its session."""
+    s.classic.stable("A1", "B1", session=Ms("short session"))
+    s.join("A2")
+    s.pause("short session", minus=True, margins=2)
+    s.classic.beat("B1")
+    s.pause("short session", minus=True, margins=2)
+    s.classic.beat("B1")
+    s.describe()
+
+
+@case("CG-SESSION-EXPIRED", "MG-UPGRADE")
+def silence_after_an_upgrade(s: BridgeScript) -> None:
+    """A classic member is silent after an upgrade: it is removed when its session ends."""
+    s.classic.stable("A1", "B1", session=Ms("short session"))
+    s.join("A2")
+    s.pause("short session")
+    s.classic.beat("B1")
+    s.describe()
+
+
+@SHORT.case("CG-SESSION-EXPIRED", "MG-DOWNGRADE-LEFT")
+def last_consumer_member_expires(s: BridgeScript) -> None:
+    """The last member of the consumer protocol is silent: the group is classic then."""
+    s.mixed()
+    s.pause("group session")
+    s.classic.beat("A2")
+    s.describe()
+
+
+# Failovers.
+
+
+@SHORT.case("CG-FAILOVER-GROUP", "CG-SESSION-EXPIRED", features=("restart",))
+def session_of_a_classic_member_after_a_failover(s: BridgeScript) -> None:
+    """After a failover a classic member has the session of the group, which is shorter."""
+    s.mixed()
+    s.restart()
+    s.classic.beat("A2")
+    s.beat("B1")
+    s.restart()
+    s.outlast_session(beating=("B1",))
+    s.classic.beat("A2")
+    s.describe()
+
+
+@case("CG-FAILOVER-GROUP", "MG-HEARTBEAT", features=("restart",))
+def mixed_group_after_a_failover(s: BridgeScript) -> None:
+    """After a failover members of both protocols go on."""
+    s.mixed()
+    s.restart()
+    s.classic.beat("A2")
+    s.beat("B1")
+    s.classic.joined("A3")
+    s.describe()
+
+
+@case("MG-DOWNGRADE-REPLACED", "HEARTBEAT-STABLE", features=("restart",))
+def downgraded_group_after_a_failover(s: BridgeScript) -> None:
+    """A group that was downgraded is a classic one after a failover."""
+    s.join("A1")
+    s.classic.joined("A2")
+    s.restart()
+    s.classic.beat("A2")
+    s.classic.sync("A2", wait=True)
+    s.describe()
+
+
+@case("MG-UPGRADE", "MG-HEARTBEAT", features=("restart",))
+def upgraded_group_after_a_failover(s: BridgeScript) -> None:
+    """A group that was upgraded is a consumer group after a failover."""
+    s.upgraded()
+    s.restart()
+    s.classic.beat("B1")
+    s.beat("A2")
+    s.describe()
