@@ -9,6 +9,9 @@ from fencepost.model.classic.group import Member as ClassicMember
 from fencepost.model.classic.group import Offset as ClassicOffset
 from fencepost.model.classic.vocabulary import GroupState
 from fencepost.model.consumer.group import SESSION, ClassicSide, ConsumerGroup, Member, Offset
+from fencepost.model.messages.errors import Error
+from fencepost.model.messages.messages import JoinGroupResponse, SyncGroupResponse
+from fencepost.model.messages.shapes import Message
 from fencepost.model.messages.subscription import (
     PROTOCOL_TYPE,
     encode_assignment,
@@ -19,12 +22,15 @@ from fencepost.model.messages.subscription import (
 from fencepost.model.work import Span, Timer
 
 
-def parked_requests(group: Group) -> Iterator[tuple[ParkedRequest, bool]]:
-    """Yield each parked request of a classic group; True: it is a join, else a sync."""
+def parked_answers(group: Group, error: Error) -> Iterator[tuple[ParkedRequest, Message]]:
+    """Yield each parked request of a classic group with its answer; that of a join has an id."""
+    code = error.value
     for member in group.members:
-        for parked in (member.joining, member.syncing):
-            if parked is not None:
-                yield parked, parked is member.joining
+        if member.joining is not None:
+            answer = JoinGroupResponse(error_code=code, member_id=member.member_id)
+            yield member.joining, answer
+        if member.syncing is not None:
+            yield member.syncing, SyncGroupResponse(error_code=code)
 
 
 def kept_offsets(group: Group) -> tuple[Offset, ...]:

@@ -73,7 +73,7 @@ def rejoin(group: ConsumerGroup, member: Member | None) -> Rejoin:
         return Rejoin.NONE
     if member.phase is Phase.UNREVOKED:
         return Rejoin.REVOKE
-    if member.epoch < group.epoch:
+    if member.epoch < group.target_epoch:
         return Rejoin.EPOCH
     if member.phase is Phase.UNRELEASED:
         missing = set(group.target_of(member.member_id)) - set(member.partitions())
@@ -101,8 +101,13 @@ def sender_point(
         member is not None and member.epoch == request.generation_id,
     )
     if isinstance(request, SyncGroupRequest):
-        point = (*point, _has_protocol(member, request, version))
+        point = (_names_protocol(request, version), *point, _has_protocol(member, request, version))
     return (*point, rejoin(group, member))
+
+
+def _names_protocol(sync: SyncGroupRequest, version: int) -> bool:
+    """Return True if a sync names a protocol, or is of a version without names."""
+    return version < _PROTOCOL_SINCE or None not in {sync.protocol_type, sync.protocol_name}
 
 
 def _has_protocol(member: Member | None, sync: SyncGroupRequest, version: int) -> bool:

@@ -126,14 +126,9 @@ def _converted(outcome: Outcome, group: Group, rule: Rule) -> Outcome:
     """Return the outcome of a join with the answers to the requests that were parked."""
     if _is_refused(outcome):
         return replace(outcome, group=group)
-    code = Error.REBALANCE_IN_PROGRESS.value
     released = tuple(
-        Emission(
-            parked.request_id,
-            JoinGroupResponse(error_code=code) if is_join else SyncGroupResponse(error_code=code),
-            rule.id,
-        )
-        for parked, is_join in conversion.parked_requests(group)
+        Emission(parked.request_id, answer, rule.id)
+        for parked, answer in conversion.parked_answers(group, Error.REBALANCE_IN_PROGRESS)
     )
     return replace(
         outcome, emissions=(*released, *outcome.emissions), rules=(rule.id, *outcome.rules)

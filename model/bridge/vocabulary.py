@@ -41,7 +41,7 @@ class Rejoin(Word):
     """
 
     NONE = "none"
-    EPOCH = "the group has a newer epoch"
+    EPOCH = "there is a newer target"
     REVOKE = "it has partitions to give up"
     FREE = "partitions of its target are free"
 
@@ -61,6 +61,9 @@ OFFER = Feature("offer", tuple(Offer), "the protocols of a join")
 SENDER = Feature("sender", tuple(Sender), "the protocol of the sender")
 SAME_GENERATION = Feature(
     "generation is the member's", (False, True), "the generation against the member's epoch"
+)
+NAMES_PROTOCOL = Feature(
+    "protocol is named", (False, True), "protocol type and name of a sync, from version 5 on"
 )
 SAME_PROTOCOL = Feature(
     "protocol is the member's", (False, True), "protocol type and name of a sync, from version 5 on"
@@ -89,6 +92,7 @@ class Cells(TypedDict, total=False):
     inst: Cell[Inst]
     sender: Cell[Sender]
     same_generation: Cell[bool]
+    names_protocol: Cell[bool]
     same_protocol: Cell[bool]
     rejoin: Cell[Rejoin]
     has_members: Cell[bool]
@@ -101,8 +105,11 @@ class Cells(TypedDict, total=False):
 def feasible(answers: dict[int, Hashable]) -> bool:
     """Return True if these values (by feature identity) can occur together.
 
-    Impossible is also a sender who is a member under an id that is none, and the reverse.
+    Impossible is also a sender who is a member under an id that is none, and the reverse, and a
+    sync that names no protocol and has its member's.
     """
+    if answers.get(id(NAMES_PROTOCOL)) is False and answers.get(id(SAME_PROTOCOL)) is True:
+        return False
     sender, mid = answers.get(id(SENDER)), answers.get(id(MID))
     if sender is not None and mid is not None and (sender is Sender.NOBODY) is (mid is Mid.MEMBER):
         return False
@@ -111,7 +118,7 @@ def feasible(answers: dict[int, Hashable]) -> bool:
 
 COLUMNS = Columns(
     column_features(Cells, globals(), vars(vocabulary), vars(shared_features)),
-    related=(MID, INST, SENDER, ROOM),
+    related=(MID, INST, SENDER, ROOM, NAMES_PROTOCOL, SAME_PROTOCOL),
     feasible=feasible,
     headings=("mid", "inst"),
 )

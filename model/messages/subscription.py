@@ -158,7 +158,7 @@ def label_assignment(label: bytes) -> bytes:
 
     Some brokers decode assignments, and encode them anew: these bytes are then still the same.  An
     empty label is an empty assignment; one that can't name a topic is the assignment's user data.
-    A label that is an assignment already stays as it is: no text begins with the number of a version.
+    A label that is an assignment already stays as it is: no text begins with a version's number.
     """
     is_encoded = 0 <= version_of(label) <= _VERSION and not assignment_fault(label)
     if not label or is_encoded:

@@ -86,6 +86,7 @@ _UP_TO_4_3_1: tuple[Difference, ...] = (
         ),
         src.KAFKA_20601,
     ),
+    SetRule(_JOIN, _RULES["MG-JOIN-INSTANCE-DANGLING"].but(defensive=None), src.KAFKA_DANGLING),
     SetRule(
         _JOIN,
         _RULES["MG-JOIN-SUBSCRIPTION-BROKEN"].but(

@@ -81,12 +81,23 @@ def coverage_of(
     reasons = {rule: lacking.get(rule, why) for rule, why in out.items()} | {
         rule: why for rule, why in lacking.items() if rule in settings and rule not in tried
     }
-    known = [rule.id for _, rule in revision.rules()]
+    known = [rule.id for _, rule in _own_rules(revision, results)]
     return CertificateCoverage(
         tuple(rule for rule in known if rule in covered),
         tuple(rule for rule in known if rule not in covered and rule not in reasons),
-        {rule: why for rule, why in reasons.items() if rule not in covered},
+        {rule: reasons[rule] for rule in known if rule in reasons and rule not in covered},
     )
+
+
+def _own_rules(revision: Revision, results: Iterable[CaseResult]) -> Iterator[tuple[Table, Rule]]:
+    """Yield the rules that a certificate of a revision is about, with their tables.
+
+    A part's rules have a catalogue of their own, so they count only where a case is about them.
+    """
+    about = {rule_id for result in results for rule_id in result.case.rules}
+    yield from revision.own_rules()
+    for part in revision.parts:
+        yield from ((table, rule) for table, rule in part.rules() if rule.id in about)
 
 
 def without_unreachable(

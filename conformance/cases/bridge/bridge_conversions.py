@@ -20,7 +20,7 @@ case = CASES.case
 
 @case("MG-UPGRADE", "CG-JOIN-TAKE-CLASSIC", "MG-HEARTBEAT", "MG-HEARTBEAT-INSTANCE-FENCED")
 def upgrade_by_a_restarted_member(s: BridgeScript) -> None:
-    """A static member restarts with the consumer protocol: it has its place, nobody else notices."""
+    """A static member restarts with the consumer protocol: it has its place, without a rebalance."""
     s.upgraded()
     s.describe()
     s.classic.beat("B1", "A1")
@@ -182,12 +182,17 @@ def upgrade_of_a_group_that_is_too_large(s: BridgeScript) -> None:
 
 @case("MG-UPGRADE", "CG-JOIN-TAKE-CLASSIC", config=FULL)
 def upgrade_of_a_full_group(s: BridgeScript) -> None:
-    """A classic group of the largest size is upgraded; since 4.4 a restarted member finds a place.
-
-    Until then the group is full for its member id.
-    """
+    """A classic group of the largest size is upgraded by a member under its own id."""
     s.classic.stable("A1", "B1")
     s.join("A1", member_id=IdOf("A1"))
+    s.classic.beat("B1")
+    s.describe()
+
+
+@case("SYNC-COMPLETING-LEADER", named="MG-UPGRADE", config=FULL)
+def restart_in_a_full_group(s: BridgeScript) -> None:
+    """A member of a full classic group restarts with the consumer protocol; since 4.4 it may."""
+    s.upgraded()
     s.classic.beat("B1")
     s.describe()
 
@@ -370,7 +375,7 @@ def downgrade_of_a_group_that_is_too_large(s: BridgeScript) -> None:
 
 @case("JOIN-STATIC-EMPTY-NEW", "CG-LEAVE-FOR-GOOD")
 def empty_group_becomes_classic(s: BridgeScript) -> None:
-    """A consumer group without members is a classic one for a classic newcomer, with its offsets."""
+    """A consumer group without members is classic for a classic newcomer, with its offsets."""
     s.join("A1")
     s.commit("A1")
     s.leave("A1")

@@ -279,19 +279,25 @@ def requests_of_a_consumer_member(s: BridgeScript) -> None:
     """A member of the consumer protocol sends a sync and a heartbeat of the classic one."""
     s.mixed()
     s.classic.sync(
-        "B1", member_id="B1", generation=3, protocol_type="consumer", protocol_name="range", wait=True
+        "B1",
+        member_id="B1",
+        generation=3,
+        protocol_type="consumer",
+        protocol_name="range",
+        wait=True,
     )
     s.classic.beat("B1", member_id="B1", generation=3)
     s.beat("B1")
 
 
-@case("MG-SYNC-PROTOCOL", "MG-SYNC")
+@case("MG-SYNC-PROTOCOL", "MG-SYNC-PROTOCOL-NULL", "MG-SYNC")
 def sync_of_another_protocol(s: BridgeScript) -> None:
     """A sync names another protocol, none, or is of a version without one."""
     s.mixed()
     s.classic.sync("A2", protocol_name="sticky", wait=True)
     s.classic.sync("A2", protocol_type="connect", wait=True)
-    s.classic.sync("A2", protocol_name=None, protocol_type=None, wait=True)
+    s.classic.sync("A2", protocol_name=None, wait=True)
+    s.classic.sync("A2", member_id=NOBODY, protocol_type=None, wait=True)
     s.classic.sync("A2", at_most=4, wait=True)
 
 
@@ -321,7 +327,7 @@ def newer_epoch(s: BridgeScript) -> None:
 
 @case("MG-HEARTBEAT-REJOIN", "MG-JOIN-AGAIN", "MG-SYNC")
 def partitions_to_give_up(s: BridgeScript) -> None:
-    """A classic member is to give partitions up: it does with a second join, and others get them."""
+    """A classic member is to give partitions up: it does so with a second join."""
     s.classic.stable("A1")
     s.join("B1")
     s.classic.beat("A1")

@@ -49,7 +49,7 @@ HOLDING_ALL = owning(*ALL)
 
 
 class ClassicScript(Script):
-    """The steps of the members of the classic protocol; `user_data`: of the leader's assignments."""
+    """The steps of members of the classic protocol; `user_data`: of the leader's assignments."""
 
     user_data: bytes | None = None
 
@@ -80,12 +80,12 @@ class BridgeScript(ConsumerScript):
         self.classic.steps, self.classic.set_up = self.steps, self.set_up
 
     def upgraded(self) -> None:
-        """Make a classic group of A1 and B1, and let A2 of the consumer protocol take A1's place."""
+        """Make a classic group of A1 and B1; A2 of the consumer protocol takes A1's place."""
         self.classic.stable("A1", "B1")
         self.join("A2")
 
     def mixed(self) -> None:
-        """Make a consumer group of A1 and B1, in which A2 of the classic protocol has A1's place."""
+        """Make a consumer group of A1 and B1; A2 of the classic protocol takes A1's place."""
         self.reconciled("A1", "B1")
         self.classic.joined("A2")
 

@@ -21,6 +21,7 @@ from fencepost.model.bridge.effects import (
 )
 from fencepost.model.bridge.rules import rule_sources as src
 from fencepost.model.bridge.vocabulary import (
+    NAMES_PROTOCOL,
     OFFER,
     POLICY,
     REJOIN,
@@ -216,7 +217,7 @@ JOIN = Table(
             when(inst=DANGLING),
             Error.UNKNOWN_MEMBER_ID,
             "the instance is mapped to an id that is gone",
-        ),
+        ).but(defensive="no instance is mapped to an id that is gone"),
         _rule(
             "MG-JOIN-INSTANCE-FENCED",
             when(mid=(MEMBER, UNKNOWN), inst=OTHER),
@@ -230,8 +231,14 @@ _SENDER = (COORDINATOR, MID, INST, SENDER, SAME_GENERATION)
 
 SYNC = Table(
     SYNC_TABLE,
-    (*_SENDER, SAME_PROTOCOL, REJOIN),
+    (NAMES_PROTOCOL, *_SENDER, SAME_PROTOCOL, REJOIN),
     (
+        _rule(
+            "MG-SYNC-PROTOCOL-NULL",
+            when(names_protocol=False),
+            Error.INCONSISTENT_GROUP_PROTOCOL,
+            "from version 5 on a sync must name the protocol type and name",
+        ),
         *_stranger("MG-SYNC"),
         _rule(
             "MG-SYNC-PROTOCOL",
@@ -245,7 +252,7 @@ SYNC = Table(
             "MG-SYNC-REJOIN",
             when(rejoin=Rejoin.EPOCH),
             Error.REBALANCE_IN_PROGRESS,
-            "the group has a newer epoch, so the member must join again, within its R",
+            "there is a newer target, so the member must join again, within its R",
             Do.START_JOIN_TIMER,
         ),
         _rule(
