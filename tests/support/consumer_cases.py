@@ -1,15 +1,16 @@
-"""Run cases of the consumer protocol in process, and make rules that are wrong in one thing."""
+"""Run cases of the consumer protocol, and of mixed groups, in process; make wrong rules."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from fencepost.conformance.cases.case_registry import Entry
 from fencepost.conformance.run.runner import CaseRun, CaseUnsupportedError, reset_for
 from fencepost.conformance.targets.in_process import InProcessCoordinator, ModelCoordinator
+from fencepost.model.bridge.effects import Do as BridgeDo
 from fencepost.model.consumer.effects import Do
 from fencepost.model.messages.errors import Error
 from fencepost.model.revision import Revision, SetRule, derive
@@ -61,27 +62,37 @@ def play(case: Entry, target: Revision = BASE, judge: Revision = BASE) -> Ran:
 
 @dataclass(frozen=True)
 class WrongRule:
-    """A rule with one thing wrong."""
+    """A rule of a revision, or of a part of it, with one thing wrong."""
 
     name: str
     table: Table
     rule: Rule
+    base: Revision
 
     def revision(self) -> Revision:
         change = SetRule(self.table.name, self.rule, self.name)
-        return derive(BASE, self.name, "one rule is wrong", (change,))
+
+        def derived(revision: Revision) -> Revision:
+            if revision.tables.get(self.table.name) is not self.table:
+                return revision
+            return derive(revision, self.name, "one rule is wrong", (change,))
+
+        return replace(derived(self.base), parts=tuple(map(derived, self.base.parts)))
 
 
-def wrong_rules() -> Iterator[WrongRule]:
+def wrong_rules(
+    base: Revision = BASE, rules: Iterable[tuple[Table, Rule]] | None = None
+) -> Iterator[WrongRule]:
     """Every reachable rule with another answer, and without each of its effects."""
-    for table, rule in BASE.rules():
+    for table, rule in base.rules() if rules is None else rules:
         if rule.defensive is not None or "-COORDINATOR-" in rule.id:
             continue
         for error in _other(rule.answer) if rule.answer is not None else ():
-            yield WrongRule(f"{rule.id} answers {error.name}", table, rule.but(answer=error))
+            name = f"{rule.id} answers {error.name}"
+            yield WrongRule(name, table, rule.but(answer=error), base)
         for do in rule.effect:
             for name, effect in _without(rule.effect, do):
-                yield WrongRule(f"{rule.id} {name}", table, rule.but(effect=effect))
+                yield WrongRule(f"{rule.id} {name}", table, rule.but(effect=effect), base)
 
 
 def _other(error: Error) -> tuple[Error, ...]:
@@ -93,11 +104,24 @@ def _other(error: Error) -> tuple[Error, ...]:
 
 _INSTEAD: dict[Enum, Do] = {Do.ADD_STATIC: Do.ADD_DYNAMIC, Do.REPLACE_HOLDER: Do.ADD_STATIC}
 """Without these the effects behind them have no member to work on; so something else is done."""
-_ANSWERS = {Do.ANSWER_ASSIGNMENT, Do.ANSWER_CHANGES, Do.ANSWER_EPOCH}
+_FIRST = {
+    Do.ADD_DYNAMIC,
+    Do.CREATE_GROUP,
+    Do.CREATE_GROUP_AT_ZERO,
+    BridgeDo.BECOME_CLASSIC,
+    BridgeDo.HAND_OUT_ID,
+}
+_ANSWERS = {
+    Do.ANSWER_ASSIGNMENT,
+    Do.ANSWER_CHANGES,
+    Do.ANSWER_EPOCH,
+    BridgeDo.ANSWER_JOIN,
+    BridgeDo.ANSWER_SYNC,
+}
 
 
 def _without(effect: tuple[Enum, ...], do: Enum) -> Iterator[tuple[str, tuple[Enum, ...]]]:
-    if do in {Do.ADD_DYNAMIC, Do.CREATE_GROUP, Do.CREATE_GROUP_AT_ZERO} or do in _ANSWERS:
+    if do in _FIRST or do in _ANSWERS:
         return
     instead = _INSTEAD.get(do)
     if instead is None:

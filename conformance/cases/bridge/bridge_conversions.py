@@ -20,7 +20,7 @@ case = CASES.case
 
 @case("MG-UPGRADE", "CG-JOIN-TAKE-CLASSIC", "MG-HEARTBEAT", "MG-HEARTBEAT-INSTANCE-FENCED")
 def upgrade_by_a_restarted_member(s: BridgeScript) -> None:
-    """A static member restarts with the consumer protocol: it has its place, without a rebalance."""
+    """A static member restarts with the consumer protocol: it has its place, others go on."""
     s.upgraded()
     s.describe()
     s.classic.beat("B1", "A1")

@@ -432,11 +432,33 @@ def consumer_process_after_an_upgrade(s: BridgeScript) -> None:
     s.beat("A2")
 
 
+@case("CG-JOIN-TAKE-CLASSIC", "CG-LEAVE-FOR-GOOD")
+def replacement_of_a_classic_member_while_a_target_is_due(s: BridgeScript) -> None:
+    """A process of the consumer protocol replaces a classic one, and a new target is made."""
+    s.mixed()
+    s.join("C1")
+    s.leave("C1")
+    s.join("A3")
+    s.describe()
+
+
 @case("CG-JOIN-COPY-CLASSIC")
 def member_brings_the_instance_of_a_classic_one(s: BridgeScript) -> None:
     """A member of the consumer protocol joins with the instance of a classic one: it is a copy."""
     s.mixed()
     s.join("B1", instance="A")
+    s.describe()
+    s.join("B2")
+    s.describe()
+
+
+@case("CG-JOIN-COPY-CLASSIC-CHANGED")
+def member_brings_the_instance_of_a_classic_one_and_other_topics(s: BridgeScript) -> None:
+    """The same, with another topic, too: the target is made anew."""
+    s.mixed()
+    s.join("B1", instance="A", topics=BOTH)
+    s.describe()
+    s.join("B2")
     s.describe()
 
 

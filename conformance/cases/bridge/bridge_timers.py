@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fencepost.conformance.cases.bridge.bridge_script import BridgeScript, registry
-from fencepost.conformance.cases.consumer.consumer_script import SHORT_SESSION
+from fencepost.conformance.cases.bridge.bridge_script import BridgeScript, policy, registry
+from fencepost.conformance.cases.consumer.consumer_script import BOTH, SHORT_SESSION
 from fencepost.model.plans.steps import Ms
 
 CASES = registry()
@@ -196,6 +196,106 @@ def last_consumer_member_expires(s: BridgeScript) -> None:
     s.mixed()
     s.pause("group session")
     s.classic.beat("A2")
+    s.describe()
+
+
+@case("MG-JOIN-STATIC", "MG-JOIN-DYNAMIC", "MG-JOIN-DYNAMIC-LEGACY", "MG-SYNC-EXPIRED")
+def newcomers_that_never_sync(s: BridgeScript) -> None:
+    """New classic members, of each kind, don't sync within their R: they are removed."""
+    s.join("A1")
+    s.classic.join("B1", "m", "m", rebalance=_LATE, wait=True)
+    s.classic.join("n", version=3, rebalance=_LATE, wait=True)
+    s.describe()
+    s.pause("short rebalance")
+    s.describe()
+
+
+@case("MG-JOIN-STATIC", "MG-JOIN-DYNAMIC", "MG-JOIN-DYNAMIC-LEGACY", "CG-SESSION-EXPIRED")
+def newcomers_that_are_silent(s: BridgeScript) -> None:
+    """New classic members, of each kind, are silent: they are removed when their sessions end."""
+    s.join("A1")
+    s.classic.join("B1", "m", "m", session=Ms("short session"), wait=True)
+    s.classic.join("n", version=3, session=Ms("short session"), wait=True)
+    s.pause("short session")
+    s.describe()
+
+
+@case("MG-JOIN-REPLACE", "CG-SESSION-EXPIRED")
+def successor_that_is_silent(s: BridgeScript) -> None:
+    """A classic process replaces a member and is silent: it is removed when its session ends."""
+    s.reconciled("A1", "B1")
+    s.classic.join("A2", session=Ms("short session"), wait=True)
+    s.pause("short session")
+    s.describe()
+
+
+@case("MG-JOIN-AGAIN", "MG-SYNC-EXPIRED")
+def member_that_joins_again_and_never_syncs(s: BridgeScript) -> None:
+    """A classic member joins again, and doesn't sync within its R."""
+    s.reconciled("A1", "B1")
+    s.classic.joined("A2", rebalance=_LATE)
+    s.classic.join("A2", rebalance=_LATE, wait=True)
+    s.pause("short rebalance")
+    s.describe()
+
+
+@case("MG-SYNC-EXPIRED", "MG-DOWNGRADE-POLICY", config=policy("upgrade"))
+def lone_member_that_never_syncs(s: BridgeScript) -> None:
+    """The only member is a classic one, and doesn't sync within its R: the group is empty."""
+    s.join("A1")
+    s.classic.join("A2", rebalance=_LATE, wait=True)
+    s.pause("short rebalance")
+    s.describe()
+
+
+@case("MG-JOIN-EXPIRED", "MG-DOWNGRADE-POLICY", config=policy("upgrade"))
+def lone_member_that_never_joins_again(s: BridgeScript) -> None:
+    """The only member is a classic one, and doesn't join again within its R: the group is empty."""
+    s.reconciled("A1", "B1")
+    s.classic.joined("A2", rebalance=_LATE)
+    s.join("C1")
+    s.classic.beat("A2")
+    s.leave("B1")
+    s.leave("C1")
+    s.pause("short rebalance")
+    s.describe()
+
+
+@SHORT.case("CG-JOIN-TAKE-CLASSIC", "CG-SESSION-EXPIRED")
+def successor_of_a_classic_member_is_silent(s: BridgeScript) -> None:
+    """A process of the consumer protocol replaces a classic one, and is silent for its session."""
+    s.mixed()
+    s.join("A3")
+    s.outlast_session(beating=("B1",))
+    s.describe()
+
+
+@SHORT.case("CG-JOIN-TAKE-CLASSIC-CHANGED", "CG-SESSION-EXPIRED")
+def successor_with_other_topics_is_silent(s: BridgeScript) -> None:
+    """A process with other topics replaces a classic one, and is silent for its session."""
+    s.mixed()
+    s.join("A3", topics=BOTH)
+    s.outlast_session(beating=("B1",))
+    s.describe()
+
+
+@SHORT.case("CG-JOIN-COPY-CLASSIC")
+def copy_of_a_classic_member_begins_a_session(s: BridgeScript) -> None:
+    """A member that becomes a copy of a classic one begins a session."""
+    s.mixed()
+    s.pause("group session", minus=True, margins=2)
+    s.join("B1", instance="A")
+    s.pause("group session", minus=True, margins=2)
+    s.describe()
+
+
+@SHORT.case("CG-JOIN-COPY-CLASSIC-CHANGED")
+def copy_with_other_topics_begins_a_session(s: BridgeScript) -> None:
+    """A member that becomes a copy of a classic one, with other topics, begins a session."""
+    s.mixed()
+    s.pause("group session", minus=True, margins=2)
+    s.join("B1", instance="A", topics=BOTH)
+    s.pause("group session", minus=True, margins=2)
     s.describe()
 
 

@@ -112,7 +112,6 @@ def _stranger(prefix: str) -> tuple[Rule, ...]:
 
 
 _IN = (
-    Common.UPDATE_MEMBER,
     Do.BECOME_CLASSIC,
     Common.RECOMPUTE_TARGET,
     Common.RECONCILE,
@@ -121,7 +120,7 @@ _IN = (
     Do.ANSWER_JOIN,
 )
 _NEW = (Common.BUMP_EPOCH, *_IN)
-_KNOWN = (Do.BUMP_FOR_SUBSCRIPTION, *_IN)
+_KNOWN = (Do.BUMP_FOR_SUBSCRIPTION, Common.UPDATE_MEMBER, *_IN)
 
 JOIN = Table(
     JOIN_TABLE,
