@@ -3,7 +3,7 @@
 A kept certificate has only values that are equal in every run: no times, no address.  It can be
 compared with a new one.  The page has a matrix of targets and areas, then for each target its known
 failures, and the reasons: `python -m tools.docs.certificates_page docs/certificates
-docs/certificates.md`.
+docs/certificates.md`.  Those of mixed groups are the second part of a page.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 
 from fencepost.conformance.cases.case_registry import AREAS, area
 from fencepost.conformance.targets.brokers.kafka_version import parse_kafka_version
+from fencepost.model.bridge.mixed_protocol import MIXED
 from fencepost.model.consumer.consumer_protocol import CONSUMER
 from fencepost.model.history.words import plural
 from fencepost.properties.judging.known_failures import note_of, read_notes
@@ -55,13 +56,20 @@ _CONSUMER_TITLE = """\
 # Certificates of the consumer protocol
 
 <!-- Made by `python -m tools.docs.certificates_page docs/certificates/consumer \
-docs/consumer-certificates.md`; don't edit. -->
+docs/certificates/mixed docs/consumer-certificates.md`; don't edit. -->
 
 The results of coordinators of the consumer protocol (KIP-848) in
 [its catalogue](consumer-table.md), on real brokers that `fencepost` started with
 `fencepost certify TARGET --revision consumer`.  The columns and words are those of
-[the classic protocol's certificates](certificates.md).  Groups with classic members have none yet.
+[the classic protocol's certificates](certificates.md).
 [Row by row](consumer-rows.md) shows what each target answers.
+"""
+
+_MIXED_TITLE = """\
+## Mixed groups
+
+Groups with members of both protocols: upgrades, downgrades, and classic members in consumer groups,
+by `fencepost certify TARGET --revision mixed`.
 """
 
 
@@ -143,11 +151,31 @@ def _order(target: str) -> tuple[bool, tuple[int, ...], str]:
 
 
 def page(certificates: Sequence[Mapping[str, Any]]) -> str:
-    """Return the whole page, in Markdown; all certificates are of one protocol."""
-    is_consumer = any(each["revision"].startswith(CONSUMER.name) for each in certificates)
-    title = _CONSUMER_TITLE if is_consumer else _TITLE
-    matrix = matrix_lines("target", certificates, AREAS, area)
-    return "\n".join([title, *matrix, *_failures(certificates)])
+    """Return the whole page, in Markdown; all certificates are of one protocol.
+
+    Those of mixed groups are the second part.
+    """
+    mixed = [each for each in certificates if _is_mixed(each)]
+    others = [each for each in certificates if not _is_mixed(each)]
+    is_consumer = any(each["revision"].startswith(CONSUMER.name) for each in others)
+    lines = _part(_CONSUMER_TITLE if is_consumer else _TITLE, others)
+    return "\n".join([*lines, *(_part(_MIXED_TITLE, mixed) if mixed else ())])
+
+
+def _part(title: str, certificates: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    yield title
+    yield from matrix_lines("target", certificates, AREAS, area)
+    yield from _failures(certificates)
+
+
+def _is_mixed(certificate: Mapping[str, Any]) -> bool:
+    return str(certificate["revision"]).startswith(f"{MIXED.name}-")
+
+
+def _heading(certificate: Mapping[str, Any]) -> str:
+    """Return the heading of a certificate, which its page has once."""
+    words = ", mixed groups" if _is_mixed(certificate) else ""
+    return f"{certificate['target']}{words}"
 
 
 def matrix_lines(
@@ -169,7 +197,7 @@ def matrix_lines(
         for case_id, case in certificate["cases"].items():
             counts[area_of(case_id)][case["outcome"]] += 1
         cells = (_cell_text(counts[name]) for name in areas)
-        name = f"[{certificate['target']}](#{anchor(certificate['target'])})"
+        name = f"[{certificate['target']}](#{anchor(_heading(certificate))})"
         yield f"| {name} | {verdict_words(certificate)} | " + " | ".join(cells) + " |"
     yield ""
 
@@ -191,12 +219,12 @@ def verdict_words(certificate: Mapping[str, Any]) -> str:
 
 def anchor(target: str) -> str:
     """Return the anchor of a heading."""
-    return "".join(c for c in target.lower() if c.isalnum() or c in "-_ ")
+    return "".join(c for c in target.lower() if c.isalnum() or c in "-_ ").replace(" ", "-")
 
 
 def _failures(certificates: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for certificate in certificates:
-        yield f"## {certificate['target']}"
+        yield f"{'###' if _is_mixed(certificate) else '##'} {_heading(certificate)}"
         yield ""
         yield (
             f"{certificate['implementation']} {certificate['version']}, judged by "
@@ -227,4 +255,6 @@ def by_reason(cases: Mapping[str, Mapping[str, Any]], outcome: Outcome) -> Itera
 
 
 if __name__ == "__main__":
-    Path(sys.argv[2]).write_text(page(read_all(Path(sys.argv[1]))), encoding="utf-8")
+    *folders, out = map(Path, sys.argv[1:])
+    found = [each for folder in folders for each in read_all(folder)]
+    out.write_text(page(found), encoding="utf-8")

@@ -149,9 +149,9 @@ def sync_that_is_refused(s: BridgeScript) -> None:
     s.reconciled("A1", "B1")
     s.classic.join("A2", rebalance=_LATE, wait=True)
     s.join("C1")
-    s.pause("short rebalance", minus=True, margins=2)
+    s.pause("short rebalance", minus=True, margins=1)
     s.classic.sync("A2", wait=True)
-    s.pause(margins=4)
+    s.pause(margins=2)
     s.classic.beat("A2")
     s.describe()
 

@@ -101,15 +101,18 @@ def test_versions_stand_in_order_and_the_page_gives_reasons(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("folder", "name"),
-    [("certificates", "certificates.md"), ("certificates/consumer", "consumer-certificates.md")],
+    ("folders", "name"),
+    [
+        (("certificates",), "certificates.md"),
+        (("certificates/consumer", "certificates/mixed"), "consumer-certificates.md"),
+    ],
 )
-def test_the_page_is_what_is_made_of_the_certificates(folder: str, name: str) -> None:
+def test_the_page_is_what_is_made_of_the_certificates(folders: tuple[str, ...], name: str) -> None:
     written = (DOCS / name).read_text("utf-8")
-    made = page(read_all(DOCS / folder))
+    made = page([each for folder in folders for each in read_all(DOCS / folder)])
     assert made == written, "\n".join(
         [
-            f"make it anew: {MAKE} (here: docs/{folder} docs/{name})",
+            f"make it anew: {MAKE} (here: docs/{' docs/'.join(folders)} docs/{name})",
             *difflib.unified_diff(written.splitlines(), made.splitlines(), "written", "made"),
         ]
     )
