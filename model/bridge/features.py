@@ -74,12 +74,12 @@ def rejoin(group: ConsumerGroup, member: Member | None) -> Rejoin:
     if member.phase is Phase.UNREVOKED:
         return Rejoin.REVOKE
     if member.epoch < group.target_epoch:
-        return Rejoin.EPOCH
+        return Rejoin.TARGET
     if member.phase is Phase.UNRELEASED:
         missing = set(group.target_of(member.member_id)) - set(member.partitions())
         if not missing & set(group.owned()):
             return Rejoin.FREE
-    return Rejoin.NONE
+    return Rejoin.EPOCH if member.epoch < group.epoch else Rejoin.NONE
 
 
 def sender_point(

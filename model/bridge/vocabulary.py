@@ -41,9 +41,10 @@ class Rejoin(Word):
     """
 
     NONE = "none"
-    EPOCH = "there is a newer target"
+    TARGET = "there is a newer target"
     REVOKE = "it has partitions to give up"
     FREE = "partitions of its target are free"
+    EPOCH = "the group has a newer epoch, and no target of it yet"
 
 
 class Cause(Word):

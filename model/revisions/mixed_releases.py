@@ -6,13 +6,13 @@ the consumer protocol.  The base is 4.4.0.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from fencepost.model.bridge.effects import Do
 from fencepost.model.bridge.mixed_protocol import MIXED
 from fencepost.model.bridge.rules import classic_requests, conversions, rule_sources
-from fencepost.model.bridge.vocabulary import when
+from fencepost.model.bridge.vocabulary import Rejoin, when
 from fencepost.model.consumer.cells import EMPTY, UNKNOWN
 from fencepost.model.consumer.effects import Do as Common
 from fencepost.model.consumer.rules import rule_sources as src
@@ -125,11 +125,26 @@ _4_3 = _older(
 )
 
 
+def _called_by_the_epoch() -> Iterator[SetRule]:
+    """Yield the rules that call a classic member in a newer epoch, also without a target of it."""
+    calls = (Rejoin.TARGET, Rejoin.EPOCH)
+    ready = (Rejoin.NONE, Rejoin.REVOKE, Rejoin.FREE)
+    sync, heartbeat = classic_requests.SYNC.name, classic_requests.HEARTBEAT.name
+    for table, rule_id, reasons in (
+        (sync, "MG-SYNC-REJOIN", calls),
+        (sync, "MG-SYNC", ready),
+        (heartbeat, "MG-HEARTBEAT-REJOIN", (*calls, Rejoin.REVOKE, Rejoin.FREE)),
+        (heartbeat, "MG-HEARTBEAT", Rejoin.NONE),
+    ):
+        rule = _RULES[rule_id].but(guard=when(rejoin=reasons))
+        yield SetRule(table, rule, rule_sources.KAFKA_EPOCH)
+
+
 _4_2 = _older(
     _4_3,
     "4.2",
     CONSUMER_4_2,
-    without_batches(_4_3),
+    (*without_batches(_4_3), *_called_by_the_epoch()),
 )
 _BEFORE_19546 = "KAFKA-19546, since 4.2; seen on 4.0.1"
 _4_1 = _older(

@@ -314,6 +314,28 @@ def unknown_member(s: BridgeScript) -> None:
 # Heartbeats.
 
 
+@case("CG-LEAVE-FOR-GOOD", "MG-HEARTBEAT-REJOIN", named="MG-HEARTBEAT-REJOIN")
+def newer_epoch_without_a_target(s: BridgeScript) -> None:
+    """A member leaves: since 4.3 a classic one hears so only once another one made the target."""
+    s.reconciled("A1", "B1", "C1")
+    s.classic.joined("A2")
+    s.leave("C1")
+    s.classic.beat("A2")
+    s.beat("B1")
+    s.classic.beat("A2")
+    s.describe()
+
+
+@case("CG-LEAVE-FOR-GOOD", named="MG-SYNC")
+def sync_in_a_newer_epoch_without_a_target(s: BridgeScript) -> None:
+    """A member leaves before a classic one syncs, and no target is made yet."""
+    s.reconciled("A1", "B1", "C1")
+    s.classic.join("A2", wait=True)
+    s.leave("C1")
+    s.classic.sync("A2", wait=True)
+    s.describe()
+
+
 @case("MG-HEARTBEAT-REJOIN", "MG-JOIN-AGAIN", "MG-SYNC")
 def newer_epoch(s: BridgeScript) -> None:
     """A member joins: a classic one hears so with its heartbeat, and joins again."""

@@ -249,14 +249,14 @@ SYNC = Table(
     (
         _rule(
             "MG-SYNC-REJOIN",
-            when(rejoin=Rejoin.EPOCH),
+            when(rejoin=Rejoin.TARGET),
             Error.REBALANCE_IN_PROGRESS,
             "there is a newer target, so the member must join again, within its R",
             Do.START_JOIN_TIMER,
         ),
         _rule(
             "MG-SYNC",
-            when(rejoin=(Rejoin.NONE, Rejoin.REVOKE, Rejoin.FREE)),
+            when(rejoin=(Rejoin.NONE, Rejoin.REVOKE, Rejoin.FREE, Rejoin.EPOCH)),
             None,
             "the member gets its assignment, which is ready",
             Do.STOP_SYNC_TIMER,
@@ -273,14 +273,14 @@ HEARTBEAT = Table(
     (
         _rule(
             "MG-HEARTBEAT",
-            when(rejoin=Rejoin.NONE),
+            when(rejoin=(Rejoin.NONE, Rejoin.EPOCH)),
             Error.NONE,
-            "the member is alive, and has what it should have",
+            "the member is alive, and has what the target gives it",
             Common.RESTART_SESSION,
         ),
         _rule(
             "MG-HEARTBEAT-REJOIN",
-            when(rejoin=(Rejoin.EPOCH, Rejoin.REVOKE, Rejoin.FREE)),
+            when(rejoin=(Rejoin.TARGET, Rejoin.REVOKE, Rejoin.FREE)),
             Error.REBALANCE_IN_PROGRESS,
             "the member must join again, within its R",
             Common.RESTART_SESSION,
