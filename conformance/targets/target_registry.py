@@ -324,7 +324,7 @@ def revision_for_both(first: str, second: str) -> str:
     What both do because neither has a later change is then no fault.  Else it is the base.
     """
     profiles = {revision_for(name) for name in (first, second)}
-    if others := profiles & {*revisions.CONSUMER_NAMES}:
+    if others := profiles & {*_BASES.values()}:
         return min(others)
     if DEFAULT_REVISION in profiles:
         return DEFAULT_REVISION

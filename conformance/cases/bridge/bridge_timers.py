@@ -17,7 +17,7 @@ def silent_classic_member(s: BridgeScript) -> None:
     """A classic member is silent for the session of its join: it is removed, though static."""
     s.reconciled("A1", "B1")
     s.classic.joined("A2", session=Ms("short session"))
-    s.pause("short session")
+    s.outlast("short session", beating=("B1",))
     s.classic.beat("A2")
     s.beat("B1")
     s.describe()
@@ -56,6 +56,7 @@ def calls_to_rejoin_prolong_the_session(s: BridgeScript) -> None:
     s.join("C1")
     s.pause("short session", minus=True, margins=2)
     s.classic.beat("A2")
+    s.keep("B1", "C1")
     s.pause("short session", minus=True, margins=2)
     s.classic.join("A2", session=Ms("short session"), wait=True)
     s.describe()

@@ -133,13 +133,13 @@ class Names:
     def _subscribing(self, metadata: str) -> str:
         """Return a subscription, in base64, with the cluster's names of the topics of the case.
 
-        These are its own topics, and those of a reset.
+        These are its own topics; where a reset names topics, all of them.
         """
         try:
             topics = subscribed_topics(base64.b64decode(metadata))
         except ValueError:
             return metadata
-        own = [topic for topic in topics if topic.startswith(OWN) or topic in self._reals]
+        own = [topic for topic in topics if self._reals or topic.startswith(OWN)]
         if not own:
             return metadata
         reals = {topic: self.topic(topic) for topic in own}

@@ -8,6 +8,8 @@ from support.in_this_process import invoke
 from fencepost.conformance.targets.target_registry import (
     UnknownTargetError,
     find_known_as,
+    in_protocol_of,
+    judge_for,
     revision_for,
 )
 
@@ -44,6 +46,7 @@ def test_a_target_without_a_list_is_named_with_the_remedy(name: str, words: str)
         ("fuzz", "model", "--revision", "consumer-4.3"),
         ("compare", "model:consumer-4.3", "model:consumer-4.4"),
         ("compare", "model", "model:consumer-4.4"),
+        ("compare", "model:mixed-4.3", "model:mixed-4.4"),
         ("certify", "model:consumer-4.3", "--suite", "cover"),
         ("certify-client", "reference", "--revision", "consumer-4.3"),
         ("fuzz-client", "reference", "--revision", "consumer-4.3"),
@@ -59,4 +62,19 @@ def test_a_command_that_knows_one_protocol_refuses_others(arguments: tuple[str, 
 
 def test_a_model_is_judged_by_a_revision_of_its_protocol() -> None:
     assert revision_for("model:consumer-4.4") == "consumer-4.3"
+    assert revision_for("model:mixed-4.0") == "mixed-4.4"
     assert revision_for("model:kafka-2.3") == revision_for("model") == "kafka-4"
+
+
+@pytest.mark.parametrize("protocol", ["consumer", "mixed"])
+def test_the_name_of_a_protocol_is_its_revision_for_the_target(protocol: str) -> None:
+    for release, number in (
+        ("4.4.0", "4.4"),
+        ("4.3.1", "4.3.1"),
+        ("4.3.0", "4.3"),
+        ("4.0.1", "4.0"),
+    ):
+        assert judge_for(protocol, f"kafka:{release}").name == f"{protocol}-{number}"
+    base = judge_for(protocol, "kfake")
+    assert in_protocol_of("model", base) == f"model:{base.name}"
+    assert in_protocol_of("kfake", base) == "kfake"

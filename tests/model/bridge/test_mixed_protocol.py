@@ -43,6 +43,8 @@ SHARED = (
 """c1 of the classic protocol has two partitions, and must give one up."""
 MIXED = TWO + "cjoin c1 A; csync c1; "
 """c1 of the classic protocol has A, m2 of the consumer one has B."""
+WAITING = MIXED + "join m3; cjoin c1 A; csync c1; leave m3; "
+"""The group has a newer epoch than c1 and the target."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,9 @@ ROWS = (
     Row("K11-target", MIXED + "join m3; cbeat c1", REBALANCE),
     Row("K11-sync-revoke", SHARED + "cjoin c1 C owned=0,1,2,3; csync c1", NONE),
     Row("K11-sync", TWO + "cjoin c1 A; join m3; csync c1", REBALANCE),
+    Row("K11-epoch", WAITING + "cbeat c1", {FIRST: REBALANCE, "": NONE}),
+    Row("K11-epoch-target", WAITING + "beat m2; cbeat c1", REBALANCE),
+    Row("K11-sync-epoch", WAITING + "csync c1", {FIRST: REBALANCE, "": NONE}),
     Row("K12-new", TWO + "cjoin c1 C", MAX, config=FULL),
     Row("K12-live", TWO + "cjoin c1 A", {OLD: MAX, "": NONE}, config=FULL),
     Row("K12-released", TWO + "release m1 A; cjoin c1 A", {OLD: MAX, "": NONE}, config=FULL),
@@ -105,6 +110,7 @@ ROWS = (
     Row("K-other-type", MIXED + "cjoin c3 C kind=connect", INCONSISTENT),
     Row("K-sync-protocol", MIXED + "csync c1 protocol=sticky", INCONSISTENT),
     Row("K-sync-null", MIXED + "csync c1 protocol=null", INCONSISTENT),
+    Row("K-sync-null-unknown", MIXED + "csync x protocol=null", INCONSISTENT),
     Row("K-sync-legacy", MIXED + "csync c1 v=4", NONE),
     Row("K-dynamic", MIXED + "cjoin c3", "MEMBER_ID_REQUIRED"),
     Row("K-dynamic-id", MIXED + "cjoin c3 mid=c3", NONE, 1),

@@ -10,6 +10,7 @@ from support.member_bytes import STRANGE
 from fencepost.model.messages.subscription import (
     Subscription,
     TopicPartition,
+    assign_alike,
     assignment_fault,
     assignment_label,
     decode_assignment,
@@ -202,3 +203,22 @@ def test_no_label_is_no_assignment_and_bytes_are_no_text() -> None:
 )
 def test_other_assignments_have_no_label(assignment: bytes) -> None:
     assert assignment_label(assignment) is None
+
+
+def test_a_label_that_is_an_assignment_already_stays() -> None:
+    assignment = encode_assignment([TopicPartition("t", 0)], user_data=b"sticky")
+    assert label_assignment(assignment) == assignment
+
+
+def test_the_order_of_an_assignment_means_nothing_and_all_else_does() -> None:
+    one, other = (encode_assignment([TopicPartition("t", n)]) for n in (1, 2))
+    both = encode_assignment([TopicPartition("t", 1), TopicPartition("t", 2)])
+    ends = [number.to_bytes(4) for number in (1, 2)]
+    turned = both.replace(b"".join(ends), b"".join(reversed(ends)))
+    assert decode_assignment(turned) == decode_assignment(both)
+    assert turned != both
+    assert assign_alike(both, turned)
+    for wrong in (one, other, both[:-1], named_version(0, both)):
+        assert not assign_alike(both, wrong)
+    data = encode_assignment([TopicPartition("t", 1)], user_data=b"")
+    assert not assign_alike(one, data)

@@ -7,8 +7,12 @@ from dataclasses import replace
 from fencepost.conformance.targets.in_process import ModelCoordinator
 from fencepost.model.coordinator import Config
 from fencepost.model.machine import Machine
+from fencepost.model.plans.steps import Plan
+from fencepost.model.revisions import revisions
 from fencepost.model.revisions.base import KAFKA_4
-from fencepost.properties.judging.target_coverage import unreachable
+from fencepost.model.table.table import Level
+from fencepost.properties.judging.outcome import CaseResult, Outcome
+from fencepost.properties.judging.target_coverage import coverage_of, unreachable
 
 HELLO = ModelCoordinator(KAFKA_4).hello()
 PROMPT: Config = Machine(KAFKA_4, {"group.initial.rebalance.delay.ms": 0}).config
@@ -65,3 +69,12 @@ def test_without_joins_no_group_has_members() -> None:
     reasons = unreachable(KAFKA_4, awaited, [DELAYED])
     assert reasons["HEARTBEAT-STABLE"] == "the target has no SyncGroup"
     assert "HEARTBEAT-COMPLETING" not in reasons
+
+
+def test_rules_of_a_part_count_only_where_a_case_is_about_them() -> None:
+    mixed = revisions.find("mixed-4.4")
+    plan = Plan("CG-A/a", "", ("CG-JOIN-TAKE-CLASSIC", "MG-UPGRADE"), Level.SHOULD, ())
+    result = CaseResult(plan, Outcome.UNKNOWN, Level.SHOULD)
+    coverage = coverage_of(mixed, ModelCoordinator(mixed).hello(), [result])
+    listed = {*coverage.missed, *coverage.unreachable}
+    assert listed == {rule.id for _, rule in mixed.own_rules()} | {"CG-JOIN-TAKE-CLASSIC"}

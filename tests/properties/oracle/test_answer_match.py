@@ -22,6 +22,7 @@ from fencepost.model.messages.messages import (
     SyncGroupResponse,
 )
 from fencepost.model.messages.shapes import Message
+from fencepost.model.messages.subscription import TopicPartition, encode_assignment
 from fencepost.model.table.table import Level
 from fencepost.properties.oracle.answer_match import (
     MOST_NEW,
@@ -269,3 +270,20 @@ def test_another_kind_of_answer_is_no_match() -> None:
 def test_names_are_replaced_wherever_ids_stand() -> None:
     assert renamed(LED, {NEW: "a", OTHER: "b"}) == TOLD
     assert renamed(REFUSED, {NEW: "a"}) is REFUSED
+
+
+@pytest.mark.parametrize(("unordered", "ways"), [(False, 0), (True, 1)])
+def test_the_order_of_an_assignment_counts_unless_the_coordinator_makes_it(
+    unordered: bool, ways: int
+) -> None:
+    first, other = (
+        SyncGroupResponse(error_code=0, assignment=encode_assignment([TopicPartition("t", n)]))
+        for n in (1, 2)
+    )
+    both = encode_assignment([TopicPartition("t", 1), TopicPartition("t", 2)])
+    one, two = (number.to_bytes(4) for number in (1, 2))
+    turned = both.replace(one + two, two + one)
+    made, read = (SyncGroupResponse(error_code=0, assignment=data) for data in (both, turned))
+    ids: frozenset[str] = frozenset()
+    assert len(matches(made, read, Level.MUST, ids, unordered=unordered)) == ways
+    assert not matches(first, other, Level.MUST, ids, unordered=unordered)

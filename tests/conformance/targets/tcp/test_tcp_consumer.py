@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -12,6 +13,14 @@ from fencepost.conformance.serve.broker import ModelBroker
 from fencepost.conformance.targets.tcp.namespacing import Names
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
 from fencepost.model.coordinator import AsyncCoordinator, Send, Topic, UnsupportedError
+from fencepost.model.messages.subscription import (
+    Subscription,
+    TopicPartition,
+    decode_assignment,
+    decode_subscription,
+    encode_assignment,
+    encode_subscription,
+)
 from fencepost.model.revisions import revisions
 
 ID, OTHER = "AAAAAAAAAAAAAAAAAAAAAQ", "AAAAAAAAAAAAAAAAAAAAAg"
@@ -105,3 +114,31 @@ def test_names_without_a_reset_of_topics_stay_as_they_were() -> None:
     body = names.request("ConsumerGroupHeartbeat", heartbeat_body("m", 0))
     assert body["subscribedTopicNames"] == ["run"]
     assert names.request("ConsumerGroupDescribe", DESCRIBE)["groupIds"] == ["p-g"]
+
+
+def test_subscriptions_and_assignments_have_the_names_of_the_cluster() -> None:
+    names = Names("p-", "run")
+    names.know("t", ID, "run-4-1", "a")
+    names.know("u", OTHER, "run-4-2", "b")
+    subscription = Subscription(("t", "u", "v"), (TopicPartition("t", 1),), user_data=b"data")
+    metadata = _base64(encode_subscription(subscription, version=1))
+    body = names.request("JoinGroup", {"protocols": [{"name": "range", "metadata": metadata}]})
+    sent = decode_subscription(base64.b64decode(body["protocols"][0]["metadata"]))
+    assert sent.topics == ("run-4-1", "run-4-2", "run-v")
+    assert (sent.owned, sent.user_data) == ((TopicPartition("run-4-1", 1),), b"data")
+    told = {"members": [{"memberId": "m", "metadata": body["protocols"][0]["metadata"]}]}
+    assert names.answer("JoinGroup", told)["members"][0]["metadata"] == metadata
+
+    mine = _base64(encode_assignment([TopicPartition("t", 0), TopicPartition("u", 3)]))
+    rows = [{"memberId": "m", "assignment": mine}]
+    theirs = names.request("SyncGroup", {"assignments": rows})["assignments"][0]["assignment"]
+    partitions = decode_assignment(base64.b64decode(theirs))
+    assert partitions == (TopicPartition("run-4-1", 0), TopicPartition("run-4-2", 3))
+    assert names.answer("SyncGroup", {"assignment": theirs})["assignment"] == mine
+    group = {"groupId": "p-g", "members": [{"memberAssignment": theirs}]}
+    (row,) = names.answer("DescribeGroups", {"groups": [group]})["groups"]
+    assert row["members"][0]["memberAssignment"] == mine
+
+
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode()

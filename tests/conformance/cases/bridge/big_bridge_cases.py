@@ -1,0 +1,75 @@
+"""All cases of mixed groups on all their revisions, and each rule that is wrong."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+from support.consumer_cases import Ran, WrongRule, play, wrong_rules
+
+from fencepost.conformance.cases import MIXED_ENTRIES, entry
+from fencepost.conformance.cases.case_registry import Entry
+from fencepost.model.revision import Revision
+from fencepost.model.revisions import revisions
+
+BASE = revisions.find("mixed-4.4")
+OF_CLASSIC = ("CG-JOIN-TAKE-CLASSIC", "CG-JOIN-COPY-CLASSIC")
+"""Beginnings of the rules of the consumer protocol that are about classic members."""
+RULES = (
+    *BASE.own_rules(),
+    *(row for part in BASE.parts for row in part.rules() if row[1].id.startswith(OF_CLASSIC)),
+)
+
+
+@cache
+def played(case_id: str) -> Ran:
+    return play(entry(case_id), BASE, BASE)
+
+
+def _applies(case: Entry, revision: Revision) -> bool:
+    there = {rule.id for _, rule in revision.rules() if rule.defensive is None}
+    return set(case.rules) <= there
+
+
+@pytest.mark.parametrize("name", revisions.MIXED_NAMES)
+@pytest.mark.parametrize("case", MIXED_ENTRIES, ids=lambda case: case.id)
+def test_a_case_holds_for_each_revision(case: Entry, name: str) -> None:
+    revision = revisions.find(name)
+    if _applies(case, revision):
+        assert play(case, revision, revision).why is None
+
+
+def test_every_reachable_rule_is_covered() -> None:
+    used: set[str] = set()
+    for case in MIXED_ENTRIES:
+        verdict = played(case.id).verdict
+        assert verdict is not None
+        used |= verdict.used
+    reachable = {
+        rule.id for _, rule in RULES if rule.defensive is None and "-COORDINATOR-" not in rule.id
+    }
+    assert reachable <= used
+
+
+_WORD = "says in words what the handler does in any case"
+UNSEEN = {
+    "MG-FETCH without ANSWER_OFFSETS": _WORD,
+    "MG-UPGRADE without UPGRADE": _WORD,
+    "MG-UPGRADE-EMPTY without START_ANEW": "a target may count epochs from where it likes",
+    "CG-JOIN-COPY-CLASSIC without RECOMPUTE_TARGET": "no case has a copy while a target is due",
+}
+"""Wrong rules that answer as the right one does, as far as a case can see, and why."""
+WRONG = list(wrong_rules(BASE, RULES))
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.name)
+def test_a_wrong_rule_is_noticed(wrong: WrongRule) -> None:
+    revision = wrong.revision()
+    using = [
+        case
+        for case in MIXED_ENTRIES
+        if (verdict := played(case.id).verdict) and wrong.rule.id in verdict.used
+    ]
+    using.sort(key=lambda case: wrong.rule.id not in case.rules)
+    noticed = any(play(case, revision, BASE).is_caught for case in using)
+    assert noticed is (wrong.name not in UNSEEN), UNSEEN.get(wrong.name)
