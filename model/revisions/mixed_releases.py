@@ -146,12 +146,14 @@ _4_2 = _older(
     CONSUMER_4_2,
     (*without_batches(_4_3), *_called_by_the_epoch()),
 )
-_BEFORE_19546 = "KAFKA-19546, since 4.2; seen on 4.0.1"
-_4_1 = _older(
-    _4_2,
-    "4.1",
-    CONSUMER_4_1,
-    [
+_BEFORE_19546 = "KAFKA-19546, since 4.1.1; seen on 4.0.1"
+_4_1 = _older(_4_2, "4.1", CONSUMER_4_1, ())
+_4_0 = _older(
+    _4_1,
+    "4.0",
+    CONSUMER_4_0,
+    (
+        *frees_later(_4_1),
         SetRule(
             conversions.DOWNGRADE.name,
             _RULES["MG-DOWNGRADE-CHANGED"].but(
@@ -163,14 +165,8 @@ _4_1 = _older(
                 ),
             ),
             _BEFORE_19546,
-        )
-    ],
-)
-_4_0 = _older(
-    _4_1,
-    "4.0",
-    CONSUMER_4_0,
-    frees_later(_4_1),
+        ),
+    ),
 )
 
 MIXED_REVISIONS = (_4_4, _4_3_1, _4_3, _4_2, _4_1, _4_0)

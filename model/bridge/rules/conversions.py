@@ -102,7 +102,7 @@ DOWNGRADE = Table(
             when(cause=Cause.CHANGED, policy=True, fits=True),
             (Do.DOWNGRADE, Do.REBALANCE, Do.ANSWER_AT_ZERO),
             level=Level.SHOULD,
-            source="KAFKA-19546, since 4.2; seen on 4.3.0 and 4.4.0",
+            source="KAFKA-19546, since 4.1.1; seen on 4.1.1 to 4.4.0",
             because=(
                 "a classic member with another subscription replaced the last one of the consumer "
                 "protocol, so it must join again"

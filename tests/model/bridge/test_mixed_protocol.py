@@ -23,8 +23,8 @@ ALL = revisions.MIXED_NAMES
 UP_TO_4_3_1 = ALL[1:]
 UP_TO_4_3 = ALL[2:]
 UP_TO_4_2 = ALL[3:]
-UP_TO_4_1 = ALL[4:]
-OLD, OLDER, FIRST, ANCIENT = "up to 4.3.1", "up to 4.3", "up to 4.2", "up to 4.1"
+UP_TO_4_0 = ALL[5:]
+OLD, OLDER, FIRST, ANCIENT = "up to 4.3.1", "up to 4.3", "up to 4.2", "up to 4.0"
 FULL = {"group.consumer.max.size": 2}
 DISABLED, UPGRADE, DOWNGRADE = ({"group.consumer.migration.policy": number} for number in range(3))
 
@@ -150,7 +150,7 @@ def here(answer: str | dict[str, str], revision: str) -> str:
     """The answer of a revision."""
     if isinstance(answer, str):
         return answer
-    ranges = {ANCIENT: UP_TO_4_1, FIRST: UP_TO_4_2, OLDER: UP_TO_4_3, OLD: UP_TO_4_3_1}
+    ranges = {ANCIENT: UP_TO_4_0, FIRST: UP_TO_4_2, OLDER: UP_TO_4_3, OLD: UP_TO_4_3_1}
     for known, names in ranges.items():
         if known in answer and revision in names:
             return answer[known]
@@ -266,7 +266,7 @@ def test_k5_with_another_subscription_the_join_gets_generation_0(revision: str) 
     world = MixedWorld(revision)
     reply = world.play(K5_CHANGED)
     assert reply is not None
-    if revision in UP_TO_4_1:
+    if revision in UP_TO_4_0:
         assert (reply.epoch, world.classic.generation_id) == (2, 1)
         assert world.classic.state is GroupState.STABLE
         return
