@@ -295,7 +295,7 @@ def judge_for(revision: str | None, target_name: str) -> Revision:
     `consumer` is the revision of the consumer protocol for the target, `mixed` that of mixed
     groups.  Raises UnknownTargetError.
     """
-    if revision not in _BASES:
+    if revision is None or revision not in _BASES:
         return find_revision(revision or revision_for(target_name))
     if not target_name.startswith("kafka:"):
         return find_revision(_BASES[revision])

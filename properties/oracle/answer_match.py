@@ -176,9 +176,9 @@ def _compare(m: Matcher, expected: Message, observed: Message, order: tuple[Any,
             _join(m, expected, observed, order)
         case SyncGroupResponse(), SyncGroupResponse():
             if m.error("errorCode", expected.error_code, observed.error_code):
-                ours, theirs = expected.assignment, observed.assignment
-                if not (m.unordered and assign_alike(ours, theirs)):
-                    m.same("assignment", ours, theirs)
+                assigned = expected.assignment, observed.assignment
+                if not (m.unordered and assign_alike(*assigned)):
+                    m.same("assignment", *assigned)
             m.nearly("protocolType", expected.protocol_type, observed.protocol_type, Level.MAY)
             m.nearly("protocolName", expected.protocol_name, observed.protocol_name, Level.MAY)
         case HeartbeatResponse(), HeartbeatResponse():

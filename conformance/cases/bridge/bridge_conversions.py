@@ -305,7 +305,7 @@ def downgrade_by_a_leave(s: BridgeScript) -> None:
 def downgrade_with_an_older_generation(s: BridgeScript) -> None:
     """The last member leaves while a classic one has an older generation."""
     s.reconciled("A1")
-    s.classic.joined("A2") if False else s.join("B1")
+    s.join("B1")
     s.classic.joined("A2")
     s.join("C1")
     s.leave("C1")

@@ -40,10 +40,11 @@ def joins_and_syncs_prolong_the_session(s: BridgeScript) -> None:
     """Each join and each sync of a classic member begins its session anew."""
     s.reconciled("A1", "B1")
     s.classic.joined("A2", session=Ms("short session"))
-    for request in (s.classic.join, s.classic.sync, s.classic.sync):
+    s.pause("short session", minus=True, margins=2)
+    s.classic.join("A2", session=Ms("short session"), wait=True)
+    for _ in range(2):
         s.pause("short session", minus=True, margins=2)
-        options = {"session": Ms("short session")} if request == s.classic.join else {}
-        request("A2", wait=True, **options)
+        s.classic.sync("A2", wait=True)
     s.classic.beat("A2")
     s.describe()
 

@@ -107,7 +107,8 @@ revision_of_target_option = click.option(
     "--revision",
     type=REVISION,
     metavar="R",
-    help="The revision that judges; `consumer` is that of the consumer protocol for the target "
+    help="The revision that judges; `consumer` is that of the consumer protocol for the target, "
+    "`mixed` that of groups with members of both protocols "
     "[default: kafka-4; for kafka:V the revision of that release].",
 )
 
