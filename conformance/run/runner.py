@@ -630,8 +630,8 @@ def unmet_need(case: Plan, hello: Hello, config: Config) -> str | None:
         return f"feature {missing[0]}"
     for key, value in needs.config.items():
         if config.get(key) != value:
-            asked, has = named({key: value}), named({key: config.get(key)})
-            return f"{key}={asked[key]} (it is {has[key]})"
+            needed, has = named({key: value}), named({key: config.get(key)})
+            return f"{key}={needed[key]} (it is {has[key]})"
     longest = config.get("group.max.session.timeout.ms")
     if longest == TOO_LONG_MS and _exceeds_longest_session(case):
         return f"a session timeout above group.max.session.timeout.ms (it is {longest})"
