@@ -74,13 +74,13 @@ def _compare_group(
     m.nearly("groups.groupState", expected.group_state, observed.group_state, Level.SHOULD)
     m.nearly("groups.assignorName", expected.assignor_name, observed.assignor_name, Level.MAY)
     theirs = {row.member_id: row for row in observed.members}
-    ours = {_shown_id(m, row, expected, observed): row for row in expected.members}
+    ours = {_described_id(m, row, expected, observed): row for row in expected.members}
     m.same("groups.members", sorted(ours), sorted(theirs))
     for member_id, row in ours.items():
         _compare_member(m, row, theirs[member_id])
 
 
-def _shown_id(
+def _described_id(
     m: Matcher,
     row: DescribedConsumer,
     expected: DescribedConsumerGroup,
@@ -98,9 +98,9 @@ def _shown_id(
         for other in observed.members
         if other.instance_id == row.instance_id and other.member_id not in known
     )
-    shown = next(alike, "")
-    m.member_id("groups.members.memberId", row.member_id, shown)
-    return shown
+    observed_id = next(alike, "")
+    m.member_id("groups.members.memberId", row.member_id, observed_id)
+    return observed_id
 
 
 def _compare_member(m: Matcher, expected: DescribedConsumer, observed: DescribedConsumer) -> None:

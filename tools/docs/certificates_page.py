@@ -256,5 +256,5 @@ def by_reason(cases: Mapping[str, Mapping[str, Any]], outcome: Outcome) -> Itera
 
 if __name__ == "__main__":
     *folders, out = map(Path, sys.argv[1:])
-    found = [each for folder in folders for each in read_all(folder)]
-    out.write_text(page(found), encoding="utf-8")
+    certificates = [each for folder in folders for each in read_all(folder)]
+    out.write_text(page(certificates), encoding="utf-8")

@@ -393,7 +393,7 @@ def commits_of_a_classic_member(s: BridgeScript) -> None:
 
 @case("CG-COMMIT-VERSION")
 def commit_of_a_consumer_member_below_9(s: BridgeScript) -> None:
-    """A member of the consumer protocol can't commit below version 9, beside a classic one."""
+    """A member of the consumer protocol can't commit below version 9, though a classic one can."""
     s.mixed()
     s.commit("B1", version=8)
     s.commit("B1")
@@ -476,7 +476,7 @@ def member_brings_the_instance_of_a_classic_one(s: BridgeScript) -> None:
 
 @case("CG-JOIN-COPY-CLASSIC-CHANGED")
 def member_brings_the_instance_of_a_classic_one_and_other_topics(s: BridgeScript) -> None:
-    """The same, with another topic, too: the target is made anew."""
+    """A member brings a classic one's instance and another topic: the target is made anew."""
     s.mixed()
     s.join("B1", instance="A", topics=BOTH)
     s.describe()
