@@ -26,13 +26,17 @@ from fencepost.conformance.cli.options.common_options import (
 )
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.targets.own_revision import own_parts, promises_for, properties_for
-from fencepost.conformance.targets.target_registry import check_classic, find_revision
+from fencepost.conformance.targets.target_registry import check_known, find_revision
 from fencepost.model.history.words import plural, verdict_line
 from fencepost.model.revision import Revision
 from fencepost.model.table.expr import Column
-from fencepost.properties.checking.liveness import PROMISES_BY_ID
+from fencepost.properties.checking.checking import promises_of
 from fencepost.properties.claims.property_classes import SHORTER, headline
-from fencepost.properties.claims.property_registry import FORMULAS, PROPERTIES, find_formula
+from fencepost.properties.claims.property_registry import (
+    FORMULAS_BY_PROTOCOL,
+    find_formula,
+    properties_of,
+)
 from fencepost.properties.logic.logic import Engine, Property, PropertyClass
 from fencepost.properties.mutants.abstract_mutants import abstract_twists
 from fencepost.traces.files.bounded import pip_install
@@ -78,6 +82,11 @@ def prove_command(revision: str, names: tuple[str, ...], *, strict: bool, as_jso
     instances.  It needs the extra `prove`.  All proofs of a revision take less than two minutes,
     also on a busy machine with two cores.
 
+    In the consumer protocol a proof knows members and their instances, owners of partitions, the
+    target, the order of epochs, and which timers run.  It knows no subscriptions: a target may give
+    each partition to any member, and to one at most.  It knows no times, so a target may be made
+    at once or later.  A property that the revision breaks on purpose is not assumed for others.
+
     The output has only properties that are not fully proved; with --property it has each count, and
     each expected violation as a step.  A property that the base violates, and your revision keeps,
     is a note and no failure.  A rule is not covered if it has a step of your own, or a step that
@@ -85,9 +94,9 @@ def prove_command(revision: str, names: tuple[str, ...], *, strict: bool, as_jso
     any value.
     """
     revision_ = find_revision(revision)
-    check_classic(revision_, "prove")
+    check_known(revision_, "prove", FORMULAS_BY_PROTOCOL)
     for name in names:
-        _check_provable(name, revision)
+        _check_provable(name, revision_)
     if importlib.util.find_spec("z3") is None:
         raise TargetUnavailableError(_REMEDY)
     start = time.monotonic()
@@ -100,12 +109,12 @@ def prove_command(revision: str, names: tuple[str, ...], *, strict: bool, as_jso
             "is_safe": _is_safe(proof),
             "verdict": _verdict(proof),
             "free_columns": _free_columns(revision_),
-            "only_elsewhere": {Engine.EXPLORATION.value: _only_explored()},
+            "only_elsewhere": {Engine.EXPLORATION.value: _only_explored(revision_)},
             "runs": [runs[key] for key in sorted(runs)],
         }
         echo_json(document)
     else:
-        _show(proof, seconds, runs, in_full=bool(names))
+        _show(proof, seconds, runs, _only_explored(revision_), in_full=bool(names))
         for table, column in _free_columns(revision_):
             left_out = "its function is not in the proof, where it may have any value"
             console().print(Text(f"column {column} of table {table}: {left_out}"), soft_wrap=True)
@@ -116,13 +125,14 @@ def prove_command(revision: str, names: tuple[str, ...], *, strict: bool, as_jso
 
 def _free_columns(revision: Revision) -> list[tuple[str, str]]:
     """Return the tables and columns of a user's own whose meaning proofs don't know."""
-    from fencepost.properties.proofs.abstract_guards import MEANINGS  # noqa: PLC0415  (Z3 is an extra)
+    from fencepost.properties.proofs.theories import theory_of  # noqa: PLC0415  (Z3 is an extra)
 
+    meanings = theory_of(revision).guards.meanings
     return [
         (table.name, feature.name)
         for table in revision.tables.values()
         for feature in table.features
-        if isinstance(feature, Column) and feature not in MEANINGS
+        if isinstance(feature, Column) and feature not in meanings
     ]
 
 
@@ -130,7 +140,7 @@ def _violated(proof: Proof) -> dict[str, PropertyClass]:
     """Return the properties that fail, each with its class."""
     from fencepost.properties.proofs.proof_results import Result  # noqa: PLC0415  (Z3 is an extra)
 
-    formulas = _formulas(proof.revision)
+    formulas = _formulas(proof.revision, proof.protocol)
     return {
         obligation.about: formulas[obligation.about].property_class
         for obligation in proof.failures
@@ -140,10 +150,11 @@ def _violated(proof: Proof) -> dict[str, PropertyClass]:
     }
 
 
-def _formulas(revision: str) -> dict[str, Property]:
+def _formulas(revision: str, protocol: str) -> dict[str, Property]:
     """Return the properties that are proved, by id: the shipped ones, and those of a file."""
+    shipped = FORMULAS_BY_PROTOCOL[protocol]
     own = [claim for claim in own_parts(revision).properties if claim.formula is not None]
-    return {claim.id: claim for claim in (*FORMULAS, *own) if Engine.PROOF in claim.engines}
+    return {claim.id: claim for claim in (*shipped, *own) if Engine.PROOF in claim.engines}
 
 
 def _is_safe(proof: Proof) -> bool:
@@ -174,24 +185,25 @@ def _verdict_line(proof: Proof) -> str:
     )
 
 
-def _only_explored() -> list[str]:
+def _only_explored(revision: Revision) -> list[str]:
     """Return the properties that exploration checks, and no proof does."""
-    explored = [p for p in PROPERTIES.values() if Engine.EXPLORATION in p.engines]
-    unproved = [p.id for p in explored if p not in FORMULAS]
-    return [*unproved, *PROMISES_BY_ID]
+    explored = [p for p in properties_of(revision).values() if Engine.EXPLORATION in p.engines]
+    unproved = [p.id for p in explored if p.formula is None]
+    return [*unproved, *(promise.id for promise in promises_of(revision))]
 
 
-def _check_provable(name: str, revision: str) -> None:
+def _check_provable(name: str, revision: Revision) -> None:
     """Raise UsageError for a property without a proof, with the reason where it is known."""
-    if name in _formulas(revision):
+    provable = _formulas(revision.name, revision.protocol.name)
+    if name in provable:
         return
     try:
-        find_formula(name)
+        find_formula(name, tuple(provable.values()))
     except KeyError as error:
-        if name in promises_for(revision):
+        if name in promises_for(revision.name):
             message = f"{name} is about endless runs, which `fencepost check` looks for"
             raise click.UsageError(message) from None
-        there = {property_.id: property_ for property_ in properties_for(revision)}
+        there = {property_.id: property_ for property_ in properties_for(revision.name)}
         if name not in there:
             raise click.UsageError(str(error.args[0])) from None
         if Engine.PROOF in there[name].engines:
@@ -206,7 +218,7 @@ def _proof(revision: Revision, names: tuple[str, ...]) -> Proof:
         return prove(
             revision,
             names,
-            properties=tuple(_formulas(revision.name).values()),
+            properties=tuple(_formulas(revision.name, revision.protocol.name).values()),
             overrides=abstract_twists(revision),
             ask=ask,
         )
@@ -220,7 +232,7 @@ def _runs(revision: Revision, proof: Proof) -> Runs:
     from fencepost.properties.proofs.counterexamples import reach  # noqa: PLC0415  (as above)
 
     runs: Runs = {}
-    formulas = _formulas(proof.revision)
+    formulas = _formulas(proof.revision, proof.protocol)
     for obligation in proof.failures:
         if obligation.counterexample is None or obligation.about not in formulas:
             continue
@@ -237,8 +249,13 @@ def _runs(revision: Revision, proof: Proof) -> Runs:
     return runs
 
 
-def _show(proof: Proof, seconds: float, runs: Runs, *, in_full: bool) -> None:
-    """Print what isn't simply proved; `in_full`: every row, and each expected violation's step."""
+def _show(
+    proof: Proof, seconds: float, runs: Runs, only_explored: Sequence[str], *, in_full: bool
+) -> None:
+    """Print what isn't simply proved, and how much `only_explored` has.
+
+    `in_full`: every row, and each expected violation's step.
+    """
     from fencepost.properties.proofs.proof_results import Result  # noqa: PLC0415  (as above)
 
     screen = console()
@@ -288,7 +305,7 @@ def _show(proof: Proof, seconds: float, runs: Runs, *, in_full: bool) -> None:
         _show_rest(screen, chosen)
     if not in_full:
         subjects = "answers, deadlines, bytes, what clients know, and what comes in the end"
-        more = f"{len(_only_explored())} more properties (--json)"
+        more = f"{len(only_explored)} more properties (--json)"
         line = f"only `fencepost check {proof.revision}` sees {subjects}: {more}"
         screen.print(Text(line), soft_wrap=True)
     click.echo(f"({seconds:.1f} s)", err=True)
@@ -361,5 +378,5 @@ def _show_one(screen: Console, obligation: Obligation) -> None:
     screen.print(Text(f"  {obligation.about}, by {step}: {obligation.result.value}"))
     if obligation.detail:
         screen.print(Text(f"    {obligation.detail}"), soft_wrap=True)
-    for line in obligation.counterexample.words() if obligation.counterexample is not None else ():
+    for line in obligation.counterexample.words if obligation.counterexample is not None else ():
         screen.print(Text(f"      {line}"), soft_wrap=True)

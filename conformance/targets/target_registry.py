@@ -6,7 +6,7 @@ A target's module is imported on its first use: the model needs no Kafka client,
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -310,11 +310,17 @@ class OtherProtocolError(BadInputError):
 
 def check_classic(revision: Revision, command: str) -> None:
     """Raise OtherProtocolError for a revision of another protocol than the classic one."""
+    check_known(revision, command, (CLASSIC.name,))
+
+
+def check_known(revision: Revision, command: str, known: Collection[str]) -> None:
+    """Raise OtherProtocolError for a revision of a protocol that a command doesn't know."""
     name = revision.protocol.name
-    if revision.protocol is not CLASSIC:
+    if name not in known:
+        those = f"the {next(iter(known))} protocol" if len(known) == 1 else " and ".join(known)
         raise OtherProtocolError(
             f"{revision.name} has groups of the {name} protocol, and `fencepost {command}` knows "
-            "the classic protocol only; use `certify` for targets, `check` for revisions"
+            f"{those} only; use `certify` for targets, `check` for revisions"
         )
 
 

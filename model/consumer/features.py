@@ -118,7 +118,7 @@ def fields(join: ConsumerGroupHeartbeatRequest) -> Fields:
     return Fields.COMPLETE if is_full(join) and not join.topic_partitions else Fields.INCOMPLETE
 
 
-def _compared(group: ConsumerGroup | None, request: ConsumerGroupHeartbeatRequest) -> Member | None:
+def compared(group: ConsumerGroup | None, request: ConsumerGroupHeartbeatRequest) -> Member | None:
     """Return the member whose subscription and assignor those of the request would replace."""
     if group is None:
         return None
@@ -129,7 +129,7 @@ def _compared(group: ConsumerGroup | None, request: ConsumerGroupHeartbeatReques
     return None if where is Inst.DANGLING else group.member(request.member_id)
 
 
-_NEW = Member(member_id="", instance_id=None, client_id="", rebalance_timeout_ms=0)
+NEW = Member(member_id="", instance_id=None, client_id="", rebalance_timeout_ms=0)
 """A member before its join: it subscribes to nothing."""
 
 
@@ -181,7 +181,7 @@ def join_points(
     """Make the points of a join."""
     member_id, instance_id = join.member_id, join.instance_id
     member = None if group is None else group.member(member_id)
-    compared = _compared(group, join)
+    mine = compared(group, join)
     is_alone = inst(group, instance_id, member_id) in {Inst.NONE, Inst.UNMAPPED}
     is_new = member is None and is_alone
     return tuple(
@@ -199,9 +199,9 @@ def join_points(
             holder(group, instance_id),
             caller(group, member_id),
             member is not None and group is not None and group.is_reconciled(member),
-            change(_NEW if is_new else compared, join),
+            change(NEW if is_new else mine, join),
         )
-        for assignor in assignors(group, compared, join.server_assignor)
+        for assignor in assignors(group, mine, join.server_assignor)
     )
 
 
@@ -244,7 +244,7 @@ def beat_points(
     """Make the points of a heartbeat with an epoch above 0."""
     member = None if group is None else group.member(beat.member_id)
     where = inst(group, beat.instance_id, beat.member_id)
-    compared = None if where in {Inst.OTHER, Inst.DANGLING} else member
+    mine = None if where in {Inst.OTHER, Inst.DANGLING} else member
     return tuple(
         (
             group_id(beat.group_id),
@@ -257,9 +257,9 @@ def beat_points(
             where,
             epoch(member, beat.member_epoch),
             owned(member, owned_partitions(group, beat, ids)),
-            change(compared, beat),
+            change(mine, beat),
         )
-        for assignor in assignors(group, compared, beat.server_assignor)
+        for assignor in assignors(group, mine, beat.server_assignor)
     )
 
 

@@ -12,30 +12,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
 from fencepost.model.history.words import first_names
 from fencepost.model.revision import Revision
-from fencepost.model.revisions.revisions import lineage
 from fencepost.properties.claims.invariants import STORED
-from fencepost.properties.claims.property_registry import inherited_rules, known_of_releases
+from fencepost.properties.claims.property_registry import (
+    inherited_rules,
+    known_of_releases,
+    listed_under,
+)
 from fencepost.properties.claims.world_properties import DECIDED
 from fencepost.properties.explorer.exploration import Check
+from fencepost.properties.logic.abstraction import Abstraction, AbstractStep, answered_about
 from fencepost.properties.logic.formula_closure import Closure
 from fencepost.properties.logic.logic import Engine, Formula, Property, PropertyKind
-from fencepost.properties.worlds.abstraction import (
-    AbstractGroup,
-    AbstractStep,
-    abstract_event,
-    abstract_group,
-    compiled,
-    evaluate,
-    ids_in_answer,
-)
 from fencepost.properties.worlds.views import StepView, WorldView
 from fencepost.properties.worlds.world import Act, World, Worlds
+from fencepost.properties.worlds.worlds_by_protocol import worlds_of
 
 T = TypeVar("T")
 EXCUSED = "~"
@@ -54,23 +50,30 @@ class Evaluator:
     """
 
     def __init__(self, properties: Iterable[Property], revision: Revision) -> None:
+        self._abstraction = worlds_of(revision).abstraction
         mine = [p for p in properties if Engine.EXPLORATION in p.engines]
         self.of_steps = [p for p in mine if p.kind is PropertyKind.STEP]
         self.of_groups = [p for p in mine if p.kind is PropertyKind.STATE and p.formula is not None]
         self.of_worlds = [p for p in mine if p.kind is PropertyKind.STATE and p.formula is None]
-        self._steps = [(p, *_closures(p)) for p in self.of_steps if p.formula is not None]
+        self._steps = [
+            (p, *self._closures(p))
+            for p in self.of_steps
+            if p.formula is not None and p.invariant is None
+        ]
+        self._kept = [(p, *self._closures(p)) for p in self.of_steps if p.invariant is not None]
         self._functions = [
             (p.id, p.holds, p.premise, p.premise_guards)
             for p in self.of_steps
             if p.holds is not None and callable(p.premise)
         ]
-        self._states = [(p, *_closures(p)) for p in self.of_groups]
+        self._states = [(p, *self._closures(p)) for p in self.of_groups]
         self._unstored = [row for row in self._states if row[0].id not in _OF_STORED]
         self._excused = {p.id: excused_rules(p, revision) for p in mine}
         self._abstract: dict[tuple[object, ...], tuple[Notes, Notes]] = {}
-        self._interned: dict[AbstractGroup, tuple[int, AbstractGroup]] = {}
-        self._abstractions: dict[Any, tuple[int, AbstractGroup]] = {}
+        self._interned: dict[Any, tuple[int, Any]] = {}
+        self._abstractions: dict[Any, tuple[int, Any]] = {}
         self._groups: dict[tuple[int, bool], tuple[Notes, Notes]] = {}
+        self._invariants: dict[int, tuple[frozenset[str], Notes]] = {}
         self.used: set[str] = set()
         """The rules of all steps that were judged."""
 
@@ -82,21 +85,43 @@ class Evaluator:
         """Return the faults of a step ("id: sentence"), and the properties that it was about."""
         rules = frozenset([rule.id for rule in view.rules])
         self.used |= rules
-        if not self._steps and not self._states:
+        if not self._steps and not self._states and not self._kept:
             return self._of_functions(view, rules)
         number, before = self._abstracted(view.before)
         number_after, after = self._abstracted(view.after)
-        event, caller = abstract_event(view), ids_in_answer(view)
+        event, caller = self._abstraction.event(view), self._abstraction.answered(view)
         key = (number, number_after, caller, event, rules)
         noted = self._abstract.get(key)
         if noted is None:  # far fewer than steps: formulas know neither deadlines nor bytes
-            then = replace(after, caller=caller)
+            then = answered_about(after, caller)
             noted = self._abstract[key] = self._of_abstract(
                 AbstractStep(before, event, then), rules
             )
         wrong, reached = self._of_group(number_after, after, stored=view.keeps_stored)
+        broken, kept = self._of_invariants((number, before), (number_after, after), rules)
         faults, about = self._of_functions(view, rules, *noted)
-        return (*faults, *wrong), (*about, *reached)
+        return (*faults, *broken, *wrong), (*about, *kept, *reached)
+
+    def _of_invariants(
+        self, before: tuple[int, Any], after: tuple[int, Any], rules: frozenset[str]
+    ) -> tuple[Notes, Notes]:
+        """Return the notes of the properties that an invariant is kept."""
+        was, (now, about) = self._broken_in(*before)[0], self._broken_in(*after)
+        wrong = [
+            self._against(claim.id, rules) + denied(claim)
+            for claim, *_ in self._kept
+            if claim.id in now and claim.id not in was  # else an earlier step broke it
+        ]
+        return tuple(wrong), about
+
+    def _broken_in(self, number: int, group: Any) -> tuple[frozenset[str], Notes]:
+        """Return the invariants that don't hold of a group, and those that it is about."""
+        noted = self._invariants.get(number)
+        if noted is None:
+            wrong = [claim.id for claim, holds, _ in self._kept if not holds(group, group, None)]
+            about = [claim.id for claim, _, premise in self._kept if premise(group, group, None)]
+            noted = self._invariants[number] = (frozenset(wrong), tuple(about))
+        return noted
 
     def _of_functions(
         self, view: StepView, rules: frozenset[str], faults: Notes = (), about: Notes = ()
@@ -112,11 +137,18 @@ class Evaluator:
                 wrong.append(self._against(name, rules) + sentence)
         return tuple(wrong), tuple(reached)
 
-    def _abstracted(self, group: Any) -> tuple[int, AbstractGroup]:
+    def _closures(self, claim: Property) -> tuple[Closure, Closure]:
+        compiled = self._abstraction.compiled
+        formula = claim.formula if claim.invariant is None else claim.invariant
+        assert formula is not None
+        assert isinstance(claim.premise, Formula)
+        return compiled(formula), compiled(claim.premise)
+
+    def _abstracted(self, group: Any) -> tuple[int, Any]:
         """Return a group as formulas see it, with its number: equal ones have one number."""
         known = self._abstractions.get(group)
         if known is None:
-            abstract = abstract_group(group)
+            abstract = self._abstraction.group(group)
             known = self._interned.setdefault(abstract, (len(self._interned), abstract))
             self._abstractions[group] = known
         return known
@@ -135,7 +167,7 @@ class Evaluator:
         mark = EXCUSED if excused is None or excused & rules else ""
         return mark + name + _SAYS
 
-    def _of_group(self, number: int, group: AbstractGroup, *, stored: bool) -> tuple[Notes, Notes]:
+    def _of_group(self, number: int, group: Any, *, stored: bool) -> tuple[Notes, Notes]:
         notes = self._groups.get((number, stored))
         if notes is None:
             states = self._states if stored else self._unstored
@@ -173,10 +205,10 @@ class Evaluator:
                 checks.append(Check(claim.id, witness=_always, stops=True))
                 continue
             name = claim.id if self._excused[claim.id] is not None else EXCUSED + claim.id
-            state = partial(
-                _of_world, view, partial(broken, claim) if claim.holds is None else claim.holds
-            )
-            witness = partial(_of_world, view, partial(premise_holds, claim))
+            assert claim.holds is not None
+            assert callable(claim.premise)
+            state = partial(_of_world, view, claim.holds)
+            witness = partial(_of_world, view, claim.premise)
             checks.append(Check(name, state=state, witness=witness))
         return checks
 
@@ -188,7 +220,7 @@ def excused_rules(claim: Property, revision: Revision) -> frozenset[str] | None:
     of a release by a rule that does the same (`known_of_releases`).
     """
     rules = frozenset(known_of_releases(claim, revision))
-    names = lineage(revision)
+    names = tuple(listed_under(revision))
     for name in names:
         if name in claim.expected:
             if name not in claim.expected_rules:
@@ -202,29 +234,16 @@ def denied(claim: Property) -> str:
     return f"it does not hold that: {claim.meaning}"
 
 
-def _closures(claim: Property) -> tuple[Closure, Closure]:
-    assert claim.formula is not None
-    assert isinstance(claim.premise, Formula)
-    return compiled(claim.formula), compiled(claim.premise)
+def broken(claim: Property, thing: Any, abstraction: Abstraction | None = None) -> str | None:
+    """Return the violation in one sentence, or None; for a formula, its meaning, negated.
 
-
-def broken(claim: Property, thing: Any) -> str | None:
-    """Return the violation in one sentence, or None; for a formula, its meaning, negated."""
+    `abstraction`: that of the group's protocol, which only formulas need.
+    """
     if claim.formula is not None:
-        assert not isinstance(thing, WorldView)
-        return None if evaluate(claim.formula, thing) else denied(claim)
+        assert abstraction is not None
+        return None if abstraction.evaluate(claim.formula, thing) else denied(claim)
     assert claim.holds is not None
     return claim.holds(thing)
-
-
-def premise_holds(claim: Property, thing: Any) -> bool:
-    """Return True if the premise of the property holds."""
-    premise = claim.premise
-    if isinstance(premise, Formula):
-        assert not isinstance(thing, WorldView)
-        return evaluate(premise, thing)
-    assert premise is not None
-    return premise(thing)
 
 
 def is_quiet(act: Act) -> bool:

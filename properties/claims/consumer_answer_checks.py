@@ -27,7 +27,6 @@ from fencepost.properties.claims.consumer_views import (
     holder_before,
     is_beat,
     is_join,
-    meets_live_holder,
     owned_by_caller,
     partitions,
     welcomed,
@@ -119,27 +118,6 @@ def _joins_again(view: StepView) -> bool:
     return request is not None and holder is not None and holder.member_id == request.member_id
 
 
-def _names_anothers_instance(view: StepView) -> bool:
-    request = heartbeat(view)
-    if request is None or request.member_epoch == 0 or not _is_complete(view):
-        return False
-    holder = holder_before(view)
-    return holder is not None and holder.member_id != request.member_id
-
-
-def _is_no_member(view: StepView) -> bool:
-    request, before = heartbeat(view), group_before(view)
-    if request is None or request.member_epoch == 0 or not before.members:
-        return False
-    return bool(request.member_id) and before.member(request.member_id) is None
-
-
-def _stranger_heard(view: StepView) -> str | None:
-    if error(view) is Error.NONE:
-        return f"{caller_id(view)} is no member, and is answered NONE"
-    return None
-
-
 def _is_without_instance(view: StepView) -> bool:
     request = heartbeat(view)
     return (
@@ -182,35 +160,6 @@ def _is_repeated(view: StepView) -> bool:
 def _has_current_epoch(view: StepView) -> bool:
     member, request = _sender(view), heartbeat(view)
     return member is not None and request is not None and request.member_epoch == member.epoch
-
-
-def _brings_another_instance(view: StepView) -> bool:
-    request = heartbeat(view)
-    if request is None or not is_join(view) or request.instance_id is None:
-        return False
-    member = group_before(view).member(request.member_id)
-    return member is not None and member.instance_id != request.instance_id
-
-
-def _changed_instance(view: StepView) -> str | None:
-    request = heartbeat(view)
-    assert request is not None
-    before = group_before(view).member(request.member_id)
-    now = group_after(view).member(request.member_id)
-    if before is None or now is None or before.instance_id == now.instance_id:
-        return None
-    was = before.instance_id or "none"
-    return f"the instance of {now.member_id} was {was}, and is {now.instance_id or 'none'}"
-
-
-def _overlooked_instance(view: StepView) -> str | None:
-    request, member = heartbeat(view), welcomed(view)
-    assert request is not None
-    if member is None:
-        return None
-    if member.instance_id != request.instance_id and request.instance_id is not None:
-        return f"{member.member_id} joined with {request.instance_id}, and doesn't have it"
-    return None
 
 
 # Offsets and descriptions.
@@ -346,14 +295,6 @@ CONSUMER_ANSWERS: tuple[Property, ...] = (
         lambda view: welcomed(view) is not None,
     ),
     visible(
-        "a-newcomer-hears-unreleased",
-        "A join with the instance of another live member is answered UNRELEASED_INSTANCE_ID.",
-        src.KIP_STATIC,
-        "groups with room; in a full one the size may be checked first",
-        _wrong_answer(lambda _: Error.UNRELEASED_INSTANCE_ID),
-        lambda view: meets_live_holder(view) and _is_complete(view),
-    ),
-    visible(
         "a-released-instance-is-free",
         "A newcomer with a released instance is answered NONE, also where the group is full.",
         src.KIP_STATIC,
@@ -368,22 +309,6 @@ CONSUMER_ANSWERS: tuple[Property, ...] = (
         "the holder's own id",
         _wrong_answer(lambda _: Error.NONE),
         _joins_again,
-    ),
-    visible(
-        "the-replaced-hears-fenced",
-        "A heartbeat or leave with another member's instance is answered FENCED_INSTANCE_ID.",
-        src.KIP_STATIC,
-        "groups with room; in a full one the size may be checked first",
-        _wrong_answer(lambda _: Error.FENCED_INSTANCE_ID),
-        _names_anothers_instance,
-    ),
-    visible(
-        "a-stranger-is-never-heard",
-        "A heartbeat or leave under an id that is no member's is never answered NONE.",
-        src.KIP_HEARTBEAT,
-        "groups with members",
-        _stranger_heard,
-        _is_no_member,
     ),
     visible(
         "a-release-names-its-instance",
@@ -417,22 +342,6 @@ CONSUMER_ANSWERS: tuple[Property, ...] = (
         "members, with their own instance or none",
         _wrong_answer(lambda _: Error.NONE),
         _has_current_epoch,
-    ),
-    inside(
-        "an-id-keeps-its-instance",
-        "A member id never gets another instance than it has, or has none.",
-        "apache/kafka#23542",
-        "joins under a member's id",
-        _changed_instance,
-        _brings_another_instance,
-    ),
-    inside(
-        "an-instance-is-its-bringers",
-        "A join with an instance that is answered NONE gives that instance to its sender.",
-        src.KIP_STATIC,
-        ALL_STEPS,
-        _overlooked_instance,
-        lambda view: is_join(view) and welcomed(view) is not None,
     ),
     visible(
         "only-owners-commit",

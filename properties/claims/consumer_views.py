@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from fencepost.model.consumer.features import owned_partitions
@@ -12,12 +11,10 @@ from fencepost.model.messages.consumer_messages import (
     ConsumerGroupHeartbeatResponse,
 )
 from fencepost.model.messages.errors import Error
-from fencepost.model.messages.messages import LeaveGroupRequest
 from fencepost.model.messages.subscription import TopicPartition
-from fencepost.model.work import Incoming, Timer
+from fencepost.model.work import Incoming
 from fencepost.properties.worlds.views import StepView
 
-LEAVE_EPOCH = -1
 NOBODY = ConsumerGroup()
 """In place of a group that doesn't exist."""
 
@@ -111,54 +108,6 @@ def owned_by_caller(view: StepView) -> frozenset[TopicPartition] | None:
     return None if request is None else owned_partitions(view.before, request)
 
 
-def gone(view: StepView) -> Iterator[Member]:
-    """Yield the members that a step removes."""
-    after = group_after(view)
-    return (m for m in group_before(view).members if after.member(m.member_id) is None)
-
-
-def came(view: StepView) -> Iterator[Member]:
-    """Yield the members that a step adds."""
-    before = group_before(view)
-    return (m for m in group_after(view).members if before.member(m.member_id) is None)
-
-
-def is_named_by_administrator(view: StepView, member: Member) -> bool:
-    """Return True if a step is a LeaveGroup that names a member, by its id or its instance."""
-    event = view.event
-    if not isinstance(event, Incoming) or not isinstance(event.message, LeaveGroupRequest):
-        return False
-    before = group_before(view)
-    return any(
-        row.member_id == member.member_id
-        or (not row.member_id and before.holder(row.group_instance_id or "") == member.member_id)
-        for row in event.message.rows(event.version)
-    )
-
-
-def is_leave_of(view: StepView, member: Member) -> bool:
-    """Return True if a step is a member's own leave for good."""
-    request = heartbeat(view)
-    return (
-        request is not None
-        and request.member_epoch == LEAVE_EPOCH
-        and request.member_id == member.member_id
-    )
-
-
-def is_timer_of(view: StepView, member: Member) -> bool:
-    """Return True if a step is the end of a member's session or of its time to revoke."""
-    return isinstance(view.event, Timer) and view.event.subject == member.member_id
-
-
-def replaces(view: StepView, member: Member) -> bool:
-    """Return True if a step is a join with the instance of a released member."""
-    if not member.is_released or not is_join(view):
-        return False
-    holder = holder_before(view)
-    return holder is not None and holder.member_id == member.member_id
-
-
 def is_release(view: StepView) -> bool:
     """Return True if a step is a release that was answered NONE."""
     request = heartbeat(view)
@@ -175,13 +124,3 @@ def has_same_wishes(view: StepView, member: Member) -> bool:
         and (regex is None or regex == member.regex)
         and request.server_assignor in {None, member.assignor}
     )
-
-
-def meets_live_holder(view: StepView) -> bool:
-    """Return True if a step is a join with the instance of another live member."""
-    if not is_join(view):
-        return False
-    request, holder = heartbeat(view), holder_before(view)
-    if request is None or holder is None or holder.is_released:
-        return False
-    return holder.member_id != request.member_id

@@ -6,7 +6,7 @@ from that.  FORMULAS are those that a proof can take.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from fencepost.model.classic.effects import Do
@@ -16,6 +16,7 @@ from fencepost.model.suggestions import did_you_mean
 from fencepost.model.table.table import Rule, Table
 from fencepost.properties.claims.answer_properties import HISTORY_PROPERTIES
 from fencepost.properties.claims.consumer_answer_checks import CONSUMER_ANSWERS
+from fencepost.properties.claims.consumer_formulas import KEPT, MOVES
 from fencepost.properties.claims.consumer_invariants import CONSUMER_INVARIANTS
 from fencepost.properties.claims.consumer_steps import CONSUMER_STEPS
 from fencepost.properties.claims.invariants import BOOKS, INVARIANTS, PROMISED, STORED
@@ -47,7 +48,7 @@ PROPERTIES: Mapping[str, Property] = _by_id(
 )
 """Those of the classic protocol."""
 CONSUMER_PROPERTIES: Mapping[str, Property] = _by_id(
-    CONSUMER_INVARIANTS, CONSUMER_STEPS, CONSUMER_ANSWERS
+    KEPT, CONSUMER_INVARIANTS, MOVES, CONSUMER_STEPS, CONSUMER_ANSWERS
 )
 """Those of the consumer protocol."""
 _BY_PROTOCOL = {"classic": PROPERTIES, "consumer": CONSUMER_PROPERTIES}
@@ -71,14 +72,28 @@ def find_property(property_id: str) -> Property:
 
 FORMULAS: tuple[Property, ...] = (*INVARIANTS, *STORED, *STEPS)
 """State properties, then step properties, in the order in which proofs show them."""
+CONSUMER_FORMULAS: tuple[Property, ...] = (*KEPT, *MOVES)
+"""Those of the consumer protocol."""
 
 
-def find_formula(name: str) -> Property:
+FORMULAS_BY_PROTOCOL: Mapping[str, tuple[Property, ...]] = {
+    "classic": FORMULAS,
+    "consumer": CONSUMER_FORMULAS,
+}
+"""Name of a protocol → its properties that a proof can take."""
+
+
+def formulas_of(revision: Revision) -> tuple[Property, ...]:
+    """Return the properties of a revision's protocol that a proof can take."""
+    return FORMULAS_BY_PROTOCOL[revision.protocol.name]
+
+
+def find_formula(name: str, formulas: tuple[Property, ...] = FORMULAS) -> Property:
     """Return the formula property of this id.  Raises KeyError that names it and what there is."""
-    for formula in FORMULAS:
+    for formula in formulas:
         if formula.id == name:
             return formula
-    known = [formula.id for formula in FORMULAS]
+    known = [formula.id for formula in formulas]
     near = did_you_mean(name, known)
     raise KeyError(f"no property {name!r}{near}; there are {', '.join(known)}")
 
@@ -101,13 +116,24 @@ def adapted(claim: Property, revision: Revision) -> Property:
     )
 
 
+def listed_under(revision: Revision) -> Iterator[str]:
+    """Yield the names under which violations by a revision are listed.
+
+    A revision of the consumer protocol has entries of its own, all other profiles those of a base.
+    """
+    for name in revisions.lineage(revision):
+        yield name
+        if name in revisions.CONSUMER_NAMES:
+            break
+
+
 def expected_in(claim: Property, revision: Revision) -> tuple[str, frozenset[str] | None] | None:
     """Return why the property fails in this revision, and by which rules; None if it must hold.
 
     The rules are None where they aren't named.  A release profile, and a revision without a known
     name (a mutant, say), fail where their bases do; a draft has its own entry.
     """
-    for name in revisions.lineage(revision):
+    for name in listed_under(revision):
         if name in claim.expected:
             rules = claim.expected_rules.get(name)
             if rules is not None:

@@ -65,15 +65,22 @@ _CAUSES = {
 }
 _MISMATCH = "an id that isn't the instance's is a mismatch, an error of its own"
 _COMMENT_2 = "comment-table-2"
-_CG_4_3 = ("consumer-4.0", "consumer-4.1", "consumer-4.2", "consumer-4.3", "consumer-4.3.1")
+_CG_AT_ONCE = ("consumer-4.0", "consumer-4.1", "consumer-4.2")
+"""Releases that make each target at once."""
+_CG_4_3 = (*_CG_AT_ONCE, "consumer-4.3", "consumer-4.3.1")
 _CG_RELEASES = (*_CG_4_3, "consumer-4.4")
-_CG_ALL = (*_CG_RELEASES, "pr-23542")
+_KIP_848 = "kip-848"
+_CG_ALL = (*_CG_RELEASES, "pr-23542", _KIP_848)
 _COPY = ("CG-JOIN-COPY", "CG-JOIN-COPY-CHANGED")
 _LOST = ("CG-JOIN-TARGET-LOST", "CG-JOIN-TARGET-LOST-CHANGED")
 _MOVES = tuple(
     f"CG-JOIN-{name}{twin}"
-    for name in ("BECOME-STATIC", "CHANGE-INSTANCE", "COPY", "TARGET-LOST")
+    for name in ("BECOME-STATIC", "CHANGE-INSTANCE", "COPY", "COPY-CLASSIC", "TARGET-LOST")
     for twin in ("", "-CHANGED")
+)
+_LEAVES_ENTRY = tuple(rule for rule in _MOVES if "BECOME" not in rule)
+_TAKES_BACK = tuple(
+    f"CG-JOIN-{name}{twin}" for name in ("RETURN-SELF", "TAKE-CLASSIC") for twin in ("", "-CHANGED")
 )
 _OWNERLESS = (
     "a member that takes the place of a released one leaves what it had to nobody, until the next "
@@ -83,18 +90,22 @@ _HURRIED = (
     "the released member's record keeps that it had partitions to give up, so a coordinator that "
     "loads it begins its time to revoke (KAFKA-20641)"
 )
+_UNFOUND = (
+    "the target of a member that brings an unmapped instance is looked up under that instance, "
+    "where there is none"
+)
 _ANY_INSTANCE = "a member may bring any instance that no live member has"
 _OF_CONSUMERS: dict[str, dict[str, Why]] = {
     "an-entry-names-its-member": _in(
-        _CG_4_3, "a member that changes its instance leaves the entry of the old one (KAFKA-20747)"
+        _CG_4_3,
+        "a member that changes its instance leaves the entry of the old one (KAFKA-20747)",
+        *_LEAVES_ENTRY,
     ),
-    "a-target-is-complete": _in(_CG_RELEASES, _OWNERLESS, *_COPY),
-    "a-target-is-taken-over": _in(
-        _CG_RELEASES,
-        "the target of a member that brings an unmapped instance is looked up under that instance, "
-        "where there is none",
-        *_LOST,
-    ),
+    "a-target-is-complete": _in((*_CG_RELEASES, _KIP_848), _OWNERLESS, *_COPY),
+    "a-target-is-taken-over": {
+        **_in(_CG_RELEASES, _UNFOUND, *_LOST),
+        **_in(_CG_AT_ONCE, _UNFOUND, _LOST[0]),
+    },
     "every-partition-gets-an-owner": _in(
         _CG_RELEASES,
         "a member that brings another instance leaves partitions without an owner, and no epoch "
@@ -111,12 +122,12 @@ _OF_CONSUMERS: dict[str, dict[str, Why]] = {
         "stop for good",
     ),
     "an-id-keeps-its-instance": {
-        **_in(_CG_RELEASES, _ANY_INSTANCE, *_MOVES),
+        **_in((*_CG_RELEASES, _KIP_848), _ANY_INSTANCE, *_MOVES),
         **_in(
             _CG_4_3,
             f"{_ANY_INSTANCE}, or one that it had before (KAFKA-20747)",
             *_MOVES,
-            "CG-JOIN-RETURN-SELF",
+            *_TAKES_BACK,
         ),
     },
     "a-released-instance-is-free": _in(
@@ -124,7 +135,7 @@ _OF_CONSUMERS: dict[str, dict[str, Why]] = {
         "in a full group the size is checked before the instance (KAFKA-20601)",
     ),
     "what-is-to-be-given-up-is-shown": _in(
-        ("consumer-4.0", "consumer-4.1", "consumer-4.2"),
+        _CG_AT_ONCE,
         "partitions to give up are not counted (KAFKA-20431)",
     ),
     "a-failover-hurries-nobody": _in(_CG_ALL, _HURRIED, "CG-FAILOVER-GROUP"),

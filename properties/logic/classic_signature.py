@@ -9,9 +9,9 @@ offsets, and the senders of parked requests.
 from __future__ import annotations
 
 from fencepost.model.classic.vocabulary import STATE, GroupState
-from fencepost.model.messages.errors import Error
 from fencepost.model.table.expr import Feature
 from fencepost.properties.logic.logic import (
+    EVENT_FEATURES,
     Formula,
     Number,
     Relation,
@@ -72,7 +72,6 @@ GROUP_RELATIONS = (
     STORED_HOLDS,
     STORED_LEADS,
 )
-RELATIONS = (*GROUP_RELATIONS, CALLER, DEFERRED)
 
 # Of what happens.
 NAMED = Relation("named", _ID, "{0} is named, by its id or by its instance", of_event=True)
@@ -92,11 +91,15 @@ NUMBERS = (GENERATION, STORED_GENERATION)
 
 STORED_STATE = Feature("stored state", tuple(GroupState), "what is stored; absent: nothing")
 GROUP_FEATURES = (STATE, STORED_STATE)
-EVENT = Feature("event", (), "the table that decides what happens")
-RULE = Feature("deciding rule", (), "the rule that decides what happens")
-ANSWER = Feature("answer", (None, *Error), "the error (or NONE) that is answered at once")
-
-CLASSIC_SIGNATURE = Signature(GROUP_RELATIONS, GROUP_FEATURES, EVENT_TERMS)
+EVENT, RULE, ANSWER = EVENT_FEATURES
+CLASSIC_SIGNATURE = Signature(
+    GROUP_RELATIONS,
+    GROUP_FEATURES,
+    EVENT_TERMS,
+    (CALLER, DEFERRED),
+    (NAMED, MID_GIVEN, INST_GIVEN),
+    NUMBERS,
+)
 
 JOIN_GROUP = "JoinGroup"
 DELETE_GROUPS = "DeleteGroups"

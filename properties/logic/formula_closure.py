@@ -1,7 +1,7 @@
 """Compile formulas to fast functions of finite structures.
 
 A quantifier goes over the tuples of a relation that its body asks for, where there is one, since
-relations of a group are small; otherwise over every id or instance that occurs.
+relations of a group are small; otherwise over everything of its sort that occurs.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from fencepost.properties.logic.logic import (
     Signature,
     Sort,
     Term,
+    UpTo,
     When,
     negate,
 )
@@ -35,13 +36,16 @@ Structure = Any
 Closure = Callable[[Structure, Structure, Any], bool]
 """(group now, group then, event) → True if the formula holds."""
 
-SetClosure = Callable[[Structure, Structure, Any, frozenset[str], frozenset[str]], Any]
-"""(group now, group then, event, ids, instances) → the tuples of which the formula holds."""
+Things = tuple[frozenset[Any], ...]
+"""All things of each sort, in the order of `Sort`."""
+
+SetClosure = Callable[[Structure, Structure, Any, Things], Any]
+"""(group now, group then, event, all things) → the tuples of which the formula holds."""
 
 _GROUP = {When.NOW: "n", When.THEN: "t"}
-_UNIVERSE = {Sort.ID: "everything(0, n, t, e)", Sort.INSTANCE: "everything(1, n, t, e)"}
-_VARIABLE = {Sort.ID: "u", Sort.INSTANCE: "v"}
-_SORTS = (Sort.ID, Sort.INSTANCE)
+_SORTS = tuple(Sort)
+_UNIVERSE = {sort: f"everything({place}, n, t, e)" for place, sort in enumerate(_SORTS)}
+_VARIABLE = {sort: f"u[{place}]" for place, sort in enumerate(_SORTS)}
 
 
 def slot(name: str) -> str:
@@ -69,14 +73,14 @@ def compile_set(terms: tuple[Term, ...], formula: Formula, signature: Signature)
     loops = "".join(f" for {names[t.name]} in {_VARIABLE[t.sort]}" for t in terms)
     tuples = f"frozenset([{_tuple(list(names.values()))}{loops} if {body}])" if terms else body
     scope = {"s": writer.sets, "everything": partial(everything, signature)}
-    closure: SetClosure = eval(f"lambda n, t, e, u, v: {tuples}", scope)  # noqa: S307  (as above)
+    closure: SetClosure = eval(f"lambda n, t, e, u: {tuples}", scope)  # noqa: S307  (as above)
     return closure
 
 
 def everything(
     signature: Signature, sort: int, now: Structure, then: Structure, event: Any
-) -> frozenset[str]:
-    """Return every id (0) or instance (1) that occurs in a step."""
+) -> frozenset[Any]:
+    """Return everything of a sort, given by its place, that occurs in a step."""
     values = {
         value
         for group in (now, then)
@@ -87,10 +91,11 @@ def everything(
     for term in signature.terms if event is not None else ():
         if term.sort is _SORTS[sort] and getattr(event, slot(term.name)):
             values.add(getattr(event, slot(term.name)))
+    values.update(t.constant for t in signature.constants if t.sort is _SORTS[sort])
     return frozenset(values)
 
 
-def _column(tuples: frozenset[Any], sorts: tuple[Sort, ...], sort: Sort) -> Iterator[str]:
+def _column(tuples: frozenset[Any], sorts: tuple[Sort, ...], sort: Sort) -> Iterator[Any]:
     if len(sorts) == 1:
         yield from tuples
     else:
@@ -121,6 +126,8 @@ class _Writer:
                 return f"({where}.{slot(feature.name)} in s[{len(self.sets) - 1}])"
             case Same(left, right):
                 return f"({self._term(left, names)} == {self._term(right, names)})"
+            case UpTo(left, right):
+                return f"({self._term(left, names)} <= {self._term(right, names)})"
             case AtMost(left, left_when, plus, right, right_when):
                 return f"({_number(left, left_when)} + {plus} <= {_number(right, right_when)})"
             case AllOf(parts):
@@ -145,6 +152,8 @@ class _Writer:
                 raise TypeError(f"no formula of the language: {type(node).__name__}")
 
     def _term(self, term: Term, names: dict[str, str]) -> str:
+        if term.constant is not None:
+            return f"({term.constant})"
         return f"e.{slot(term.name)}" if term.fixed else names[term.name]
 
     def _loop(

@@ -1,9 +1,9 @@
 """Write properties as first-order formulas over a group before and after a step.
 
 Exploration evaluates formulas, and Z3 proves them.  As with the guards of the table, a formula is
-data: its truth value and equality raise.  There are two sorts, member ids and instances; the
-relations between them are a protocol's `Signature`, each of a group *now* (before the step) or
-*then* (after it).
+data: its truth value and equality raise.  Terms have sorts: member ids, instances, partitions,
+epochs, which have an order; the relations between them are a protocol's `Signature`, each of a
+group *now* (before the step) or *then* (after it).
 
 A property is defined by a formula or by a function; never by both, so that two engines can't
 disagree about its meaning.  Where it fails on purpose is part of it: an expected violation is a
@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, NoReturn
 
+from fencepost.model.messages.errors import Error
 from fencepost.model.table.expr import Feature, word
 
 
@@ -29,6 +30,8 @@ class Sort(Enum):
 
     ID = "id"
     INSTANCE = "instance"
+    PARTITION = "partition"
+    EPOCH = "epoch"
 
 
 class When(Enum):
@@ -57,16 +60,20 @@ class Formula:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """An id or an instance.  `fixed`: of the step (the request's, say), else bound by a formula."""
+    """An id, say.  `fixed`: of the step (the request's, say), else bound by a formula.
+
+    `constant`: the value of a fixed term that is the same in all steps; None: it has none.
+    """
 
     name: str
     sort: Sort
     fixed: bool = False
+    constant: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A relation that may hold between ids and instances.
+    """A relation that may hold between terms.
 
     `words`: its text, with {0} and {1} for the terms.  `of_event`: it belongs to the event, not to
     a group, so it is the same now and then.
@@ -96,13 +103,18 @@ class Relation:
 class Signature:
     """The language in which formulas describe the groups and the events of one protocol.
 
-    `relations`, `features`: of a group, others are of an event; `terms`: the terms that an event
-    fixes.
+    `relations`, `features`, `numbers`: of a group; `step_relations`: of a step in the making;
+    `event_relations`: of an event, of which other features are, too; `terms`: the terms that an
+    event fixes; `constants`: those that are the same in all.
     """
 
     relations: tuple[Relation, ...]
     features: tuple[Feature, ...]
     terms: tuple[Term, ...]
+    step_relations: tuple[Relation, ...]
+    event_relations: tuple[Relation, ...]
+    numbers: tuple[Number, ...] = ()
+    constants: tuple[Term, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +145,14 @@ class Is(Formula):
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Same(Formula):
     """Two terms stand for one thing."""
+
+    left: Term
+    right: Term
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class UpTo(Formula):
+    """An epoch is another one, or before it."""
 
     left: Term
     right: Term
@@ -180,7 +200,7 @@ class Implies(Formula):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ForAll(Formula):
-    """The body holds for all ids and instances."""
+    """The body holds for all things of the terms' sorts."""
 
     terms: tuple[Term, ...]
     body: Formula
@@ -188,7 +208,7 @@ class ForAll(Formula):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Exists(Formula):
-    """The body holds for some ids and instances."""
+    """The body holds for some things of the terms' sorts."""
 
     terms: tuple[Term, ...]
     body: Formula
@@ -202,6 +222,16 @@ def an_id(name: str) -> Term:
 def an_instance(name: str) -> Term:
     """Return a variable for an instance."""
     return Term(name, Sort.INSTANCE)
+
+
+def a_partition(name: str) -> Term:
+    """Return a variable for a partition."""
+    return Term(name, Sort.PARTITION)
+
+
+def an_epoch(name: str) -> Term:
+    """Return a variable for an epoch."""
+    return Term(name, Sort.EPOCH)
 
 
 def all_of(*parts: Formula) -> Formula:
@@ -232,6 +262,16 @@ def iff(left: Formula, right: Formula) -> Formula:
 def same(left: Term, right: Term) -> Formula:
     """Return a formula: the two terms stand for one thing."""
     return Same(left, right)
+
+
+def up_to(left: Term, right: Term) -> Formula:
+    """Return a formula: an epoch is another one, or before it."""
+    return UpTo(left, right)
+
+
+def below(left: Term, right: Term) -> Formula:
+    """Return a formula: an epoch is before another one."""
+    return all_of(up_to(left, right), negate(same(left, right)))
 
 
 def for_all(*terms_and_body: Term | Formula) -> Formula:
@@ -267,6 +307,34 @@ def is_then(feature: Feature, *values: Hashable) -> Formula:
 TRUE = AllOf(())
 FALSE = AnyOf(())
 
+EVENT_FEATURES = (
+    Feature("event", (), "the table that decides what happens"),
+    Feature("deciding rule", (), "the rule that decides what happens"),
+    Feature("answer", (None, *Error), "the error (or NONE) that is answered at once"),
+)
+"""Finite questions about an event of any protocol."""
+
+
+def afterwards(formula: Formula) -> Formula:
+    """Return what a formula says of a group before the step, of the group after it."""
+    match formula:
+        case Holds(relation, terms, _):
+            return Holds(relation, terms, When.NOW if relation.of_event else When.THEN)
+        case Is(feature, values, _):
+            return Is(feature, values, When.THEN)
+        case AtMost(left, _, plus, right, _):
+            return AtMost(left, When.THEN, plus, right, When.THEN)
+        case AllOf(parts) | AnyOf(parts):
+            return type(formula)(tuple(map(afterwards, parts)))
+        case Not(part):
+            return Not(afterwards(part))
+        case Implies(premise, conclusion):
+            return Implies(afterwards(premise), afterwards(conclusion))
+        case ForAll(terms, body) | Exists(terms, body):
+            return type(formula)(terms, afterwards(body))
+        case _:
+            return formula
+
 
 def text(formula: Formula) -> str:
     """Return the formula in words; a relation of the group after the step begins with "then"."""
@@ -279,6 +347,8 @@ def text(formula: Formula) -> str:
             return f"{_at(when)}{feature.name} is {' or '.join(map(word, listed))}"
         case Same(left, right):
             return f"{left.name} is {right.name}"
+        case UpTo(left, right):
+            return f"{left.name} ≤ {right.name}"
         case AtMost(left, left_when, plus, right, right_when):
             more = f" + {plus}" if plus else ""
             return f"{_number(left, left_when)}{more} ≤ {_number(right, right_when)}"
@@ -299,7 +369,11 @@ def text(formula: Formula) -> str:
 
 
 def _inner(part: Formula) -> str:
-    return text(part) if isinstance(part, Holds | Is | Same | AtMost | Not) else f"({text(part)})"
+    return (
+        text(part)
+        if isinstance(part, Holds | Is | Same | UpTo | AtMost | Not)
+        else f"({text(part)})"
+    )
 
 
 def _at(when: When) -> str:
@@ -362,6 +436,9 @@ class Property:
     must be true in some state or step; else the property fails, because nothing tested it.
     `premise_guards`: True if `holds` need not be called where the premise is false.
 
+    `invariant`: what the formula of a step property says of the group after the step if it held
+    before: a proof assumes it before each step.
+
     `expected`: revision → the reason why the property fails there.  `expected_rules`: revision →
     exactly the rules that break a formula.  `property_class`: the damage of a violation; safety by
     default.  `harm`: the damage in words.  `api`, `version`: the request that the
@@ -378,6 +455,7 @@ class Property:
     holds: Callable[[Any], str | None] | None = None
     premise: Formula | Callable[[Any], bool] | None = None
     premise_guards: bool = False
+    invariant: Formula | None = None
     not_by: Mapping[Engine, str] = field(default_factory=dict)
     expected: Mapping[str, str] = field(default_factory=dict)
     expected_rules: Mapping[str, frozenset[str]] = field(default_factory=dict)

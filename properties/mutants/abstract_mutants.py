@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from enum import Enum
 
 from fencepost.model.classic.effects import Do
 from fencepost.model.classic.vocabulary import STATE, GroupState
@@ -56,21 +55,18 @@ from fencepost.properties.logic.logic import (
     negate,
     same,
 )
-from fencepost.properties.proofs.abstract_effects import (
-    CHOSEN,
-    EFFECTS,
-    MAYBE,
+from fencepost.properties.mutants.consumer_abstract_mutants import KNOWN as OF_CONSUMERS
+from fencepost.properties.proofs.abstract_effects import CHOSEN, EFFECTS, MAYBE, W, removed
+from fencepost.properties.proofs.theory import (
     AbstractEffect,
     Becomes,
     Choice,
     Counts,
+    Effects,
     Moves,
-    W,
     becomes,
-    removed,
 )
 
-Overrides = Mapping[Enum, AbstractEffect]
 _CANDIDATE = all_of(MEMBER.now(X), PARKED.now(X))
 _SOMEBODY_JOINED = exists(W, all_of(MEMBER.now(W), PARKED.now(W)))
 _STORED_NAMES = (
@@ -80,19 +76,19 @@ _STORED_NAMES = (
 )
 
 
-def _as_ever(*verbs: Do) -> Overrides:
+def _as_ever(*verbs: Do) -> Effects:
     """Keep the abstract effect: the abstraction leaves the error out."""
     return {do: EFFECTS[do] for do in verbs}
 
 
-def _but(do: Do, *changes: Becomes | Counts | Moves) -> Overrides:
+def _but(do: Do, *changes: Becomes | Counts | Moves) -> Effects:
     """Take the own abstract effect, with these changes in place of its own."""
     names = frozenset().union(*(AbstractEffect((change,)).touched() for change in changes))
     kept = EFFECTS[do].without(*names)
     return {do: replace(kept, changes=(*kept.changes, *changes))}
 
 
-def _without(do: Do, *names: str) -> Overrides:
+def _without(do: Do, *names: str) -> Effects:
     return {do: EFFECTS[do].without(*names)}
 
 
@@ -109,12 +105,12 @@ def _absent(term: Term) -> Formula:
 
 
 _GONE = ((Do.REMOVE_MEMBER, _gone_caller(X)), (Do.REMOVE_HOLDER, _gone_holder(X)))
-_NOBODY_LEADS: Overrides = {
+_NOBODY_LEADS: Effects = {
     do: effect
     for do, gone in _GONE
     for effect in _but(do, becomes(LEADS, X, all_of(LEADS.now(X), negate(gone)))).values()
 }
-_MAPPED_STILL: Overrides = {
+_MAPPED_STILL: Effects = {
     do: replace(effect, choices=(*effect.choices, Choice(MAYBE, TRUE)))
     for do, gone in _GONE
     for effect in _but(
@@ -130,7 +126,7 @@ _REPLACED = EFFECTS[Do.REPLACE_HOLDER].without(
 )
 _OLD = HOLDS.now(INST, X)
 
-KNOWN: Mapping[str, Overrides] = {
+KNOWN: Mapping[str, Effects] = {
     "kafka-9752": _but(
         Do.COMPLETE_JOIN,
         becomes(SESSION, X, all_of(any_of(SESSION.now(X), MEMBER.now(X)), negate(NEW.now(X)))),
@@ -215,6 +211,7 @@ KNOWN: Mapping[str, Overrides] = {
 }
 
 
-def abstract_twists(revision: Revision) -> Overrides:
+def abstract_twists(revision: Revision) -> Effects:
     """Return the abstract effects that this revision changes, as far as they are known."""
-    return KNOWN.get(revision.name.removeprefix(MUTANT), {})
+    name = revision.name.removeprefix(MUTANT)
+    return KNOWN.get(name) or OF_CONSUMERS.get(name, {})

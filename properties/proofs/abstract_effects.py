@@ -1,8 +1,4 @@
-"""Define the effect of each verb of the decision table on an abstract group, as data.
-
-Each relation that changes is given by a formula over the group just before the effect; the others
-stay.  A choice that the protocol leaves open (the next leader) is a term of its own with a
-condition that it meets.
+"""Define the effect of each verb of the classic protocol on an abstract group, as data.
 
 The first part is about membership: members are added, replaced, mapped, removed; the second about
 the rebalance and the stored group.  EFFECTS has the effects of all verbs.
@@ -10,13 +6,10 @@ the rebalance and the stored group.  EFFECTS has the effects of all verbs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from fencepost.model.classic.effects import Do
 from fencepost.model.classic.vocabulary import STATE, GroupState
-from fencepost.model.table.expr import Feature
 from fencepost.properties.logic.classic_signature import (
     CALLER,
     DEFERRED,
@@ -54,7 +47,6 @@ from fencepost.properties.logic.logic import (
     FALSE,
     TRUE,
     Formula,
-    Number,
     Relation,
     Term,
     all_of,
@@ -66,83 +58,16 @@ from fencepost.properties.logic.logic import (
     negate,
     same,
 )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Becomes:
-    """Sets a relation: it holds of these terms exactly where the formula held before."""
-
-    relation: Relation
-    terms: tuple[Term, ...]
-    formula: Formula
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Counts:
-    """Sets a number to another one (None: 0) plus a constant."""
-
-    number: Number
-    source: Number | None
-    plus: int = 0
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Moves:
-    """Sets the state to the first of these whose condition held before; with none, it stays."""
-
-    feature: Feature
-    states: tuple[tuple[GroupState, Formula], ...]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Choice:
-    """Any id that meets the condition."""
-
-    term: Term
-    such_that: Formula
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class AbstractEffect:
-    """The abstract effect of one effect of the table.
-
-    `condition`: where it does anything at all.  `choices`: picked first, in order.  `leaves_out`:
-    the rest of the effect, which no formula speaks of.
-    """
-
-    changes: tuple[Becomes | Counts | Moves, ...] = ()
-    condition: Formula = field(default_factory=lambda: TRUE)
-    choices: tuple[Choice, ...] = ()
-    leaves_out: str = ""
-
-    def touched(self) -> frozenset[str]:
-        """Return the names of the relations, numbers and questions that it may change."""
-        names = set()
-        for change in self.changes:
-            match change:
-                case Becomes(relation, _, _):
-                    names.add(relation.name)
-                case Counts(number, _, _):
-                    names.add(number.name)
-                case Moves(feature, _):
-                    names.add(feature.name)
-        return frozenset(names)
-
-    def without(self, *names: str) -> AbstractEffect:
-        """Return the effect with these relations, numbers or questions left as they are."""
-        kept = tuple(c for c in self.changes if not AbstractEffect((c,)).touched() & set(names))
-        return replace(self, changes=kept)
-
-
-def becomes(relation: Relation, *terms_and_formula: Term | Formula) -> Becomes:
-    """Set the relation to hold of the terms where the formula, which comes last, held."""
-    *terms, formula = terms_and_formula
-    assert isinstance(formula, Formula)
-    return Becomes(relation, tuple(t for t in terms if isinstance(t, Term)), formula)
-
-
-NOTHING = AbstractEffect()
-
+from fencepost.properties.proofs.theory import (
+    NOTHING,
+    AbstractEffect,
+    Becomes,
+    Choice,
+    Counts,
+    Effects,
+    Moves,
+    becomes,
+)
 
 CHOSEN = Term("the elected id", X.sort, fixed=True)
 W = an_id("w")
@@ -489,7 +414,7 @@ _RELOAD = AbstractEffect(
     leaves_out="protocols but the selected one, how long the timers run",
 )
 
-EFFECTS: Mapping[Enum, AbstractEffect] = {
+EFFECTS: Effects = {
     **dict.fromkeys(Do, NOTHING),
     **MEMBER_EFFECTS,
     Do.REBALANCE: _REBALANCE,

@@ -8,7 +8,7 @@ offer, a limit) may have any value that `FEASIBLE` allows beside the others:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 
 from fencepost.model.classic.vocabulary import (
     CONSUMERS,
@@ -60,7 +60,6 @@ from fencepost.model.table.shared_features import (
 from fencepost.properties.logic import classic_signature as sig
 from fencepost.properties.logic.classic_signature import X
 from fencepost.properties.logic.logic import (
-    TRUE,
     Formula,
     all_of,
     any_of,
@@ -70,6 +69,7 @@ from fencepost.properties.logic.logic import (
     is_now,
     negate,
 )
+from fencepost.properties.proofs.theory import Guards, partly
 
 _PENDING = all_of(sig.MID_GIVEN.now(), sig.PENDING.now(sig.MID))
 _MEMBER = all_of(sig.MID_GIVEN.now(), negate(sig.PENDING.now(sig.MID)), sig.MEMBER.now(sig.MID))
@@ -198,78 +198,19 @@ DELAY_MEANS = all_of(
 )
 
 
-def features_of(guard: Expr) -> frozenset[Feature]:
-    """Return the features of a guard."""
-    match guard:
-        case expr.In(feature, _):
-            return frozenset({feature})
-        case expr.Conjunction(parts) | expr.Disjunction(parts):
-            return frozenset().union(*map(features_of, parts))
-        case expr.Negation(part):
-            return features_of(part)
-        case _:
-            raise TypeError(f"no expression of the vocabulary: {type(guard).__name__}")
-
-
-def partly(
-    guard: Expr, answer: Callable[[Feature, frozenset[Hashable]], bool | None]
-) -> bool | None:
-    """Evaluate a guard where only some features are known; None: it depends on others.
-
-    `answer` returns True if a feature has one of these values, None if that is unknown.
-    """
-    match guard:
-        case expr.In(feature, values):
-            return answer(feature, values)
-        case expr.Conjunction(parts):
-            answers = [partly(part, answer) for part in parts]
-            return False if False in answers else None if None in answers else True
-        case expr.Disjunction(parts):
-            answers = [partly(part, answer) for part in parts]
-            return True if True in answers else None if None in answers else False
-        case expr.Negation(part):
-            inner = partly(part, answer)
-            return None if inner is None else not inner
-        case _:
-            raise TypeError(f"no expression of the vocabulary: {type(guard).__name__}")
-
-
 def can_trigger(guard: Expr, trigger: Trigger) -> bool:
     """Return True if a check of the join phase for this reason can meet the guard."""
     return partly(guard, lambda f, values: trigger in values if f is TRIGGER else None) is not False
 
 
-def as_formula(guard: Expr) -> Formula:
-    """Return the guard, each feature by its meaning."""
-    match guard:
-        case expr.In(feature, values):
-            meaning = MEANINGS.get(feature)
-            if meaning is None:
-                return is_now(feature, *values)
-            return any_of(*(meaning[value] for value in feature.domain if value in values))
-        case expr.Conjunction(parts):
-            return all_of(*map(as_formula, parts))
-        case expr.Disjunction(parts):
-            return any_of(*map(as_formula, parts))
-        case expr.Negation(part):
-            return negate(as_formula(part))
-        case _:
-            raise TypeError(f"no expression of the vocabulary: {type(guard).__name__}")
-
-
-def feasible(features: tuple[Feature, ...]) -> Formula:
-    """Return the condition on the free features of a table, beside the others."""
-    known = frozenset(features)
-    parts = [
-        as_formula(condition)
-        for condition in FEASIBLE
-        if features_of(condition) <= known
-        and not features_of(condition) <= MEANINGS.keys() | {STATE}
-    ]
+def _beside(known: frozenset[Feature]) -> Iterator[Formula]:
     if GROUP_ID in known:
-        parts.append(negate(is_now(GROUP_ID, GroupId.NULL)))  # no version has room for it
+        yield negate(is_now(GROUP_ID, GroupId.NULL))  # no version has room for it
     if ROOM in known:
-        parts.append(ROOM_MEANS)
+        yield ROOM_MEANS
     if DELAY in known:
-        parts.append(DELAY_MEANS)
-    return all_of(*parts) if parts else TRUE
+        yield DELAY_MEANS
+
+
+GUARDS = Guards(MEANINGS, FEASIBLE, _beside, frozenset({STATE}))
+"""The guards of the classic protocol as formulas."""

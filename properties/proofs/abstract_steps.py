@@ -7,13 +7,12 @@ of their own; where a batch rebalances once, at its end, its rows put that off.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from enum import Enum
 
 from fencepost.model.classic.effects import Do
-from fencepost.model.classic.vocabulary import MID, STATE, GroupState, Trigger
-from fencepost.model.history.events import OPERATED
+from fencepost.model.classic.vocabulary import MID, STATE, TRIGGER, GroupState, Trigger
 from fencepost.model.messages.errors import Error
 from fencepost.model.revision import Revision
 from fencepost.model.table.expr import ALWAYS
@@ -30,7 +29,6 @@ from fencepost.properties.logic.logic import (
     exists,
     is_now,
     negate,
-    same,
 )
 from fencepost.properties.proofs.abstract_effects import (
     CATCH_UP,
@@ -39,9 +37,15 @@ from fencepost.properties.proofs.abstract_effects import (
     JOIN_TIMER_FIRES,
     SESSION_FIRES,
     SYNC_TIMER_FIRES,
-    AbstractEffect,
 )
-from fencepost.properties.proofs.abstract_guards import as_formula, can_trigger, feasible
+from fencepost.properties.proofs.abstract_guards import GUARDS, can_trigger
+from fencepost.properties.proofs.theory import (
+    AbstractEffect,
+    Effects,
+    Path,
+    Stage,
+    effects_of,
+)
 
 _PREPARING = is_now(STATE, GroupState.PREPARING)
 _FIRES = {
@@ -67,74 +71,9 @@ _MAY_CHANGE: dict[Enum, Formula] = {
 _ANSWERS = frozenset(
     {Do.ANSWER_CURRENT, Do.ANSWER_RESTARTED, Do.ANSWER_SYNCS, Do.ANSWER_ASSIGNMENT}
 )
-AT_THE_END = "rebalance of a batch, at its end"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Stage:
-    """Part of a step: the condition at its beginning, then effects, in order.
-
-    `trigger`: the reason for a check of the join phase, if there is one.
-    """
-
-    conditions: tuple[Formula, ...]
-    effects: tuple[AbstractEffect, ...] = ()
-    trigger: Trigger | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Path:
-    """An abstract step.
-
-    `rule` decides, `settle` checks the join phase after it.  `naming`: it is a request that may
-    name an id or an instance.  `put_off`: a row of a batch that rebalances at its end;
-    `at_the_end`: that end.  `unknown`: verbs of the step without an abstract effect.
-    """
-
-    table: str
-    rule: Rule
-    settle: Rule | None
-    stages: tuple[Stage, ...]
-    answer: Error | None
-    naming: bool = False
-    put_off: bool = False
-    at_the_end: bool = False
-    unknown: tuple[Enum | OwnStep, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """Return its name in a report."""
-        name = AT_THE_END if self.at_the_end else self.rule.id
-        if self.put_off:
-            name += " (rebalance put off)"
-        return name if self.settle is None else f"{name}, then {self.settle.id}"
-
-    def touched(self) -> frozenset[str]:
-        """Return the names of the relations, numbers and questions that the step may change."""
-        effects = [effect for stage in self.stages for effect in stage.effects]
-        return frozenset().union(*(effect.touched() for effect in effects))
-
-    def caller(self) -> Formula:
-        """Return the formula of the caller as the step begins, of X."""
-        if self.table == sig.SESSION_END:
-            return same(X, sig.SUBJECT)
-        nobodys = {sig.JOIN_PHASE, sig.SYNC_PHASE, *OPERATED, sig.CLEANUP, sig.RETENTION}
-        return FALSE if self.table in nobodys else sig.is_mid(X)
-
-
-def guard_of(table: Table, rule: Rule) -> Formula:
-    """Return the condition under which the rule decides: its guard, and no check before it."""
-    before = []
-    for check in table.checks:
-        if check is rule:
-            break
-        before.append(negate(as_formula(check.guard)))
-    return all_of(as_formula(rule.guard), *before)
-
-
-def paths(
-    revision: Revision, overrides: Mapping[Enum, AbstractEffect] | None = None
-) -> tuple[Path, ...]:
+def paths(revision: Revision, overrides: Effects | None = None) -> tuple[Path, ...]:
     """Return every abstract step of a revision.  `overrides`: effects that it changes."""
     return tuple(_Builder(revision, overrides or {}).build())
 
@@ -145,7 +84,7 @@ def may_name(table: Table) -> bool:
 
 
 class _Builder:
-    def __init__(self, revision: Revision, overrides: Mapping[Enum, AbstractEffect]) -> None:
+    def __init__(self, revision: Revision, overrides: Effects) -> None:
         self._revision = revision
         self._effects = {**EFFECTS, **overrides}
         self._unknown = frozenset(revision.twists) - overrides.keys()
@@ -158,35 +97,31 @@ class _Builder:
         if sig.LEAVE_ROW in self._revision.tables:
             yield from self._batch(self._revision.tables[sig.LEAVE_ROW])
 
-    def _effect(self, do: Enum | OwnStep) -> AbstractEffect:
-        """Return what a step does; nothing is known of a user's own, so its path isn't proved."""
-        return AbstractEffect(()) if isinstance(do, OwnStep) else self._effects[do]
-
-    def _unknown_of(self, rule: Rule) -> tuple[Enum | OwnStep, ...]:
-        """Return the steps of a rule without an abstract effect."""
-        return tuple(do for do in rule.effect if isinstance(do, OwnStep) or do in self._unknown)
+    def _of(self, rule: Rule) -> tuple[tuple[AbstractEffect, ...], tuple[Enum | OwnStep, ...]]:
+        """Return the effects of a rule, and its steps without one."""
+        return effects_of(rule, self._effects, self._unknown)
 
     def _of_rule(self, table: Table, rule: Rule) -> Iterator[Path]:
-        conditions = [guard_of(table, rule), feasible(table.features)]
+        conditions = [GUARDS.decides(table, rule), GUARDS.feasible(table.features)]
         if table.name in RUNS:
             conditions.append(RUNS[table.name])
         fires = (_FIRES[table.name],) if table.name in _FIRES else ()
+        effects, unknown = self._of(rule)
         stage = Stage(
             tuple(conditions),
-            (*fires, *map(self._effect, rule.effect)),
-            Trigger.EXPIRY if table.name == sig.JOIN_PHASE else None,
+            (*fires, *effects),
+            {TRIGGER: Trigger.EXPIRY} if table.name == sig.JOIN_PHASE else {},
         )
         if table.name == sig.JOIN_PHASE and not can_trigger(rule.guard, Trigger.EXPIRY):
             return
-        unknown = self._unknown_of(rule)
         changes = TRUE if fires else changed_by(rule.effect)
         if table.name not in SETTLING or changes is FALSE:
             yield Path(table.name, rule, None, (stage,), answer_of(rule, None), unknown=unknown)
             return
         unchanged = negate(changes)
-        begin = Stage((*stage.conditions, changes), stage.effects, stage.trigger)
+        begin = Stage((*stage.conditions, changes), stage.effects, stage.answers)
         if changes is not TRUE:
-            still = Stage((*stage.conditions, unchanged), stage.effects, stage.trigger)
+            still = Stage((*stage.conditions, unchanged), stage.effects, stage.answers)
             yield Path(table.name, rule, None, (still,), answer_of(rule, None), unknown=unknown)
         yield from self._settled(table.name, rule, begin, unknown)
 
@@ -208,11 +143,12 @@ class _Builder:
         for settle in join_phase.rules():
             if not can_trigger(settle.guard, Trigger.CHECK):
                 continue
-            effects = tuple(map(self._effect, settle.effect))
+            effects, unknown_there = self._of(settle)
+            decides = GUARDS.decides(join_phase, settle)
             look = Stage(
-                (_PREPARING, guard_of(join_phase, settle), feasible(join_phase.features)),
+                (_PREPARING, decides, GUARDS.feasible(join_phase.features)),
                 effects,
-                Trigger.CHECK,
+                {TRIGGER: Trigger.CHECK},
             )
             yield Path(
                 table,
@@ -221,14 +157,17 @@ class _Builder:
                 (stage, look),
                 answer_of(rule, settle),
                 at_the_end=at_the_end,
-                unknown=(*unknown, *self._unknown_of(settle)),
+                unknown=(*unknown, *unknown_there),
             )
 
     def _batch(self, table: Table) -> Iterator[Path]:
         for rule in table.rules():
-            effects = tuple(DEFER if do is Do.REBALANCE else self._effect(do) for do in rule.effect)
-            stage = Stage((guard_of(table, rule), feasible(table.features)), effects)
-            unknown = self._unknown_of(rule)
+            own, unknown = self._of(rule)
+            effects = tuple(
+                DEFER if do is Do.REBALANCE else effect
+                for do, effect in zip(rule.effect, own, strict=True)
+            )
+            stage = Stage((GUARDS.decides(table, rule), GUARDS.feasible(table.features)), effects)
             if effects:
                 yield Path(
                     table.name,
@@ -241,9 +180,9 @@ class _Builder:
                     unknown=unknown,
                 )
         end = Rule("LEAVE-ROWS", ALWAYS, (Do.REBALANCE,), Error.NONE)
-        unknown = (Do.REBALANCE,) if Do.REBALANCE in self._unknown else ()
+        _, unknown_there = self._of(end)
         catch_up = Stage((sig.DEFERRED.now(),), (self._effects[Do.REBALANCE], CATCH_UP))
-        yield from self._settled(table.name, end, catch_up, unknown, at_the_end=True)
+        yield from self._settled(table.name, end, catch_up, unknown_there, at_the_end=True)
 
 
 def changed_by(verbs: tuple[Enum, ...]) -> Formula:

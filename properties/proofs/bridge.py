@@ -3,19 +3,13 @@
 Three things have to agree: the guards of the used rules, as far as they speak of the abstract
 group; the group afterwards, in every relation; and the answer.  A difference is described in one
 sentence.  So the proofs about abstract steps hold of each step that passed here.
-
-The abstract effects are performed on a finite group.  It evaluates the same data as Z3.  Where a
-choice is open, every outcome is returned.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import replace
 from enum import Enum
-from itertools import product
-from types import SimpleNamespace
-from typing import Any
 
 from fencepost.model.classic.effects import Do
 from fencepost.model.classic.group import JOIN, SESSION, SYNC
@@ -24,13 +18,11 @@ from fencepost.model.table.expr import Expr, Feature
 from fencepost.model.table.table import Rule
 from fencepost.model.work import Incoming, Timer
 from fencepost.properties.logic.classic_signature import (
-    CLASSIC_SIGNATURE,
     DELETE_OFFSETS,
     FETCH_OFFSETS,
     LEAVE_ROW,
 )
-from fencepost.properties.logic.formula_closure import SetClosure, compile_set, everything, slot
-from fencepost.properties.logic.logic import TRUE, Formula, is_now
+from fencepost.properties.logic.logic import Formula, is_now
 from fencepost.properties.proofs.abstract_effects import (
     CATCH_UP,
     DEFER,
@@ -38,14 +30,13 @@ from fencepost.properties.proofs.abstract_effects import (
     JOIN_TIMER_FIRES,
     SESSION_FIRES,
     SYNC_TIMER_FIRES,
-    AbstractEffect,
-    Becomes,
-    Counts,
-    Moves,
 )
-from fencepost.properties.proofs.abstract_guards import MEANINGS, features_of, partly
+from fencepost.properties.proofs.abstract_guards import MEANINGS
 from fencepost.properties.proofs.abstract_steps import SETTLING, answer_of, changed_by
+from fencepost.properties.proofs.performing import Performer, compared
+from fencepost.properties.proofs.theory import AbstractEffect, Effects, features_in, partly
 from fencepost.properties.worlds.abstraction import (
+    CLASSIC,
     AbstractEvent,
     AbstractGroup,
     abstract_event,
@@ -55,78 +46,7 @@ from fencepost.properties.worlds.abstraction import (
 )
 from fencepost.properties.worlds.views import StepView
 
-_SETS: dict[int, tuple[Becomes, SetClosure]] = {}
-_OTHER = "?"
-"""An id that no member has: the other case of a choice."""
-
-
-@dataclass(frozen=True, slots=True)
-class Universe:
-    """The ids and instances that a step may speak of."""
-
-    ids: frozenset[str]
-    instances: frozenset[str]
-
-
-def universe(group: AbstractGroup, event: AbstractEvent) -> Universe:
-    """Return all ids and instances that occur in the group and in the event."""
-    return Universe(
-        everything(CLASSIC_SIGNATURE, 0, group, group, event) | event.named,
-        everything(CLASSIC_SIGNATURE, 1, group, group, event),
-    )
-
-
-def performed(
-    effect: AbstractEffect, group: AbstractGroup, event: AbstractEvent, world: Universe
-) -> Iterator[AbstractGroup]:
-    """Yield every group that the effect may lead to."""
-    scratch = SimpleNamespace(
-        **{thing.name: getattr(event, thing.name) for thing in fields(event)},
-        mid_given=event.mid_given,
-        inst_given=event.inst_given,
-    )
-    if effect.condition is not TRUE and not compiled(effect.condition)(group, group, scratch):
-        yield group
-        return
-    options = sorted(world.ids | {_OTHER, event.the_fresh_id})
-    for picked in product(options, repeat=len(effect.choices)):
-        for choice, thing in zip(effect.choices, picked, strict=True):
-            setattr(scratch, slot(choice.term.name), thing)
-        if all(compiled(c.such_that)(group, group, scratch) for c in effect.choices):
-            yield _changed_world(effect, group, scratch, world)
-
-
-def _changed_world(
-    effect: AbstractEffect, group: AbstractGroup, event: Any, world: Universe
-) -> AbstractGroup:
-    changes: dict[str, Any] = {}
-    for change in effect.changes:
-        match change:
-            case Becomes(relation, _, _):
-                closure = _set_of(change)
-                changes[relation.name] = closure(group, group, event, world.ids, world.instances)
-            case Counts(number, source, plus):
-                base = 0 if source is None else getattr(group, slot(source.name))
-                changes[slot(number.name)] = base + plus
-            case Moves(feature, cases):
-                for value, formula in cases:
-                    if compiled(formula)(group, group, event):
-                        changes[slot(feature.name)] = value
-                        break
-    return replace(group, **changes)
-
-
-def _set_of(change: Becomes) -> SetClosure:
-    kept = _SETS.get(id(change))
-    if kept is None:
-        kept = _SETS[id(change)] = (
-            change,
-            compile_set(change.terms, change.formula, CLASSIC_SIGNATURE),
-        )
-    return kept[1]
-
-
-Effects = Mapping[Enum, AbstractEffect]
+_PERFORMER = Performer(CLASSIC)
 _FIRES = {SESSION: SESSION_FIRES, JOIN: JOIN_TIMER_FIRES, SYNC: SYNC_TIMER_FIRES}
 _OWN_ANSWERS = frozenset(
     {
@@ -154,11 +74,11 @@ def abstract_step_of(view: StepView, effects: Effects = EFFECTS) -> str | None:
     rows = sent_pairs(view.event) if isinstance(view.event, Incoming) else None
     rules = tuple(rule for rule in view.rules if not _hands_on(rule))
     if not rules:
-        return _compared([before], after, view)
+        return compared([before], after, view.rules)
     if event.event == FETCH_OFFSETS:
         rules = rules[:1]  # the others keep the offsets that are read, and do nothing
     if rows is not None and rules[0].effect and Do.ANSWER_ROWS_UNKNOWN in rules[0].effect:
-        return _compared([before], after, view)
+        return compared([before], after, view.rules)
     if rows is not None:
         return _of_leave(view, before, after, event, rows, rules, effects)
     start = before
@@ -180,7 +100,7 @@ def abstract_step_of(view: StepView, effects: Effects = EFFECTS) -> str | None:
     groups, wrong = _settled(groups, settles[:1], event, effects, looked_at=looked_at)
     if wrong is not None:
         return wrong
-    return _compared(groups, after, view) or _answer_differs(first, settles, event)
+    return compared(groups, after, view.rules) or _answer_differs(first, settles, event)
 
 
 def _hands_on(rule: Rule) -> bool:
@@ -206,7 +126,7 @@ def _of_topics(
         if (wrong := _guard_fails(rule, before, event, None)) is not None:
             return wrong
         groups = _all_performed(_of(rule, effects), groups, event)
-    return _compared(groups, after, view)
+    return compared(groups, after, view.rules)
 
 
 def _of_leave(
@@ -219,9 +139,9 @@ def _of_leave(
     effects: Effects,
 ) -> str | None:
     """Check row by row, each settled at once, or all settled at the end."""
-    own = [rule for rule in rules if TRIGGER not in features_of(rule.guard)]
+    own = [rule for rule in rules if TRIGGER not in features_in(rule.guard)]
     if len(own) != len(rows):  # refused as a whole
-        return _compared([before], after, view)
+        return compared([before], after, view.rules)
     tries = [
         _rows(
             before,
@@ -235,7 +155,7 @@ def _of_leave(
     ]
     differences = []
     for groups, wrong in tries:
-        difference = wrong or _compared(groups, after, view)
+        difference = wrong or compared(groups, after, view.rules)
         if difference is None:
             return None
         differences.append(difference)
@@ -266,7 +186,7 @@ def _rows(
         changed = changed or bool(verbs)
         groups = _all_performed(verbs, fitting, row)
         if not at_the_end:
-            settles = left[:1] if left and TRIGGER in features_of(left[0].guard) else []
+            settles = left[:1] if left and TRIGGER in features_in(left[0].guard) else []
             left = left[len(settles) :]
             groups, wrong = _settled(groups, settles, row, effects, looked_at=bool(verbs))
             if wrong is not None:
@@ -308,7 +228,8 @@ def _all_performed(
     for effect in effects:
         outcomes: dict[AbstractGroup, None] = {}
         for group in groups:
-            outcomes.update(dict.fromkeys(performed(effect, group, event, universe(group, event))))
+            things = _PERFORMER.things(group, group, event)
+            outcomes.update(dict.fromkeys(_PERFORMER.performed(effect, group, event, things)))
         groups = list(outcomes)
     return groups
 
@@ -343,26 +264,6 @@ def _holds(
         return any(compiled(meanings[value])(group, group, scene) for value in values)
 
     return partly(guard, answer)
-
-
-def _compared(groups: list[AbstractGroup], after: AbstractGroup, view: StepView) -> str | None:
-    differences = [group.differences(after) for group in groups]
-    if not differences or () in differences:
-        return None if differences else "no abstract step follows"
-    fewest = min(range(len(groups)), key=lambda i: len(differences[i]))
-    names = " then ".join(rule.id for rule in view.rules) or "no rule"
-    parts = [
-        f"{name} should be {_text_of(getattr(groups[fewest], name))} and is "
-        f"{_text_of(getattr(after, name))}"
-        for name in differences[fewest]
-    ]
-    return f"after {names}, {'; '.join(parts)}"
-
-
-def _text_of(value: object) -> str:
-    if isinstance(value, frozenset):
-        return "{" + ", ".join(sorted(map(str, value))) + "}"
-    return str(getattr(value, "value", value))
 
 
 def _answer_differs(rule: Rule, settles: list[Rule], event: AbstractEvent) -> str | None:

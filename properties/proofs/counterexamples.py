@@ -11,33 +11,23 @@ reaches; then an invariant is missing, and the rule is not wrong.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import z3
 
-from fencepost.model.classic.vocabulary import SELECTION, SUBSCRIPTION, Change, GroupState
+from fencepost.model.messages.subscription import TopicPartition
 from fencepost.model.revision import Revision
 from fencepost.model.table.expr import Feature
 from fencepost.properties.checking.checking import stops_of
 from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, is_quiet
 from fencepost.properties.explorer.exploration import Check
 from fencepost.properties.explorer.explorer import explore
-from fencepost.properties.logic import classic_signature as sig
 from fencepost.properties.logic.formula_closure import slot
-from fencepost.properties.logic.logic import (
-    Formula,
-    Property,
-    Relation,
-    Sort,
-    exists,
-    is_now,
-    negate,
-)
-from fencepost.properties.proofs.abstract_steps import Path
+from fencepost.properties.logic.logic import Formula, Property, Relation, Sort, Term
 from fencepost.properties.proofs.paths import (
-    STATES,
+    Predicate,
     Scene,
     Symbols,
     Universe,
@@ -45,38 +35,28 @@ from fencepost.properties.proofs.paths import (
     after,
     assumed,
     encode,
+    is_up_to,
     small_universe,
+    states_of,
     translate,
     within,
 )
 from fencepost.properties.proofs.proof_results import Counterexample
-from fencepost.properties.worlds.abstraction import AbstractEvent, AbstractGroup, AbstractStep
+from fencepost.properties.proofs.theory import Path, Theory
 from fencepost.properties.worlds.concretise import Run, unfold
-from fencepost.properties.worlds.scope import CHECK_SCOPES, NamedScope
+from fencepost.properties.worlds.scope import NamedScope
 from fencepost.properties.worlds.world import Act, World, Worlds
+from fencepost.properties.worlds.worlds_by_protocol import worlds_of
 
 Ask = Callable[[Z], str]
 """A solver → "sat", "unsat" or "unknown"."""
 
-_SIZES = ((1, 1), (2, 1), (2, 2), (3, 1), (3, 2), (4, 2), (5, 3))
-_QUIET: tuple[Formula, ...] = (
-    is_now(sig.STORED_STATE, GroupState.ABSENT),
-    negate(sig.OFFSETS.now()),
-    negate(sig.DELAYED.now()),
-    negate(sig.SYNC_TIMER.now()),
-    *(
-        negate(exists(sig.X, relation.now(sig.X)))
-        for relation in (sig.PENDING, sig.NEW, sig.SYNCING, sig.PARKED, sig.OWES)
-    ),
-    negate(exists(sig.X, sig.I, sig.SEAT.now(sig.X, sig.I))),
-)
-_FIELDS = {each.name for each in fields(AbstractGroup)}
-
 
 def smallest(
     path: Path,
-    invariants: Iterable[Property],
+    known: Sequence[Property],
     goal: Property | None,
+    theory: Theory,
     solver: Callable[[], Z],
     ask: Ask,
 ) -> Counterexample | None:
@@ -84,24 +64,26 @@ def smallest(
 
     Without a goal: any step.  None if there is none in a small universe.
     """
-    known = tuple(invariants)
-    batch = path.put_off or path.at_the_end
-    for ids, instances in _SIZES:
-        universe = small_universe(ids, instances)
-        encoded = encode(path, assumed(known, batch=batch, universe=universe), universe)
+    for sizes in theory.sizes:
+        universe = small_universe(sizes)
+        invariants = assumed(known, theory, batch=path.is_of_a_batch, universe=universe)
+        encoded = encode(path, invariants, theory, universe)
         small = solver()
         small.add(*encoded.constraints, *within(encoded, universe))
         if goal is not None:
-            small.add(z3.Not(after(goal, encoded, path)))
+            small.add(z3.Not(after(goal, encoded, path, theory)))
         if ask(small) == "sat":
-            return _read(_quiet(small, encoded.scene, ask), encoded.scene, universe, path)
+            model = _quiet(small, encoded.scene, theory.quiet, ask)
+            step = theory.read(ModelReader(model, encoded.scene, universe, theory), path)
+            rules = (path.rule.id,) if path.settle is None else (path.rule.id, path.settle.id)
+            return Counterexample(step, rules, theory.words(step, rules))
     return None
 
 
-def _quiet(solver: Z, scene: Scene, ask: Ask) -> Z:
+def _quiet(solver: Z, scene: Scene, wishes: Iterable[Formula], ask: Ask) -> Z:
     """Return a model in which as few relations as can be hold before the step."""
     model = solver.model()
-    for wish in _QUIET:
+    for wish in wishes:
         solver.push()
         solver.add(translate(wish, scene))
         if ask(solver) == "sat":
@@ -118,43 +100,60 @@ def _tuples(relation: Relation, universe: Universe) -> list[tuple[Z, ...]]:
     return tuples
 
 
-class _Z3ModelReader:
-    """Reads a model, and gives names: ids m1, m2, members first; instances A, B.
+class ModelReader:
+    """Reads a model, and gives names: ids m1, m2, members first; instances A, B; partitions t-0.
 
     Things are sorted by what is true of them, not by Z3's own names, whose order means nothing.
+    Epochs are numbers in their order.
     """
 
-    def __init__(self, model: Z, scene: Scene, universe: Universe) -> None:
+    def __init__(self, model: Z, scene: Scene, universe: Universe, theory: Theory) -> None:
         self._model = model
-        self._scene = scene
-        self._names: dict[Sort, dict[str, str]] = {Sort.ID: {}, Sort.INSTANCE: {}}
+        self.scene = scene
+        self._signature = theory.abstraction.signature
+        self._first = theory.first
+        self._names: dict[Sort, dict[str, Any]] = {}
         self.things: Universe = {}
         for sort in sorted(universe, key=lambda sort: sort is not Sort.ID):  # ids first
             values = {str(value): value for value in map(self._value, universe[sort])}
+            if sort is Sort.EPOCH:
+                self._names[sort] = self._numbers(values)
+                self.things[sort] = list(values.values())
+                continue
             traits = {key: self._traits(sort, value) for key, value in values.items()}
             ordered = sorted(values, key=lambda key: (traits[key], key))
             self.things[sort] = [values[key] for key in ordered]
-            for number, key in enumerate(ordered):
-                name = f"m{number + 1}" if sort is Sort.ID else chr(ord("A") + number)
-                self._names[sort][key] = name
+            self._names[sort] = {key: _NAMES[sort](n) for n, key in enumerate(ordered)}
+
+    def _numbers(self, values: dict[str, Z]) -> dict[str, int]:
+        """Return each epoch as a number: the constants' own, and the others above them."""
+        numbers = {
+            str(self._value(self.scene.terms[term.name])): term.constant
+            for term in self._signature.constants
+            if term.constant is not None
+        }
+        others = [key for key in values if key not in numbers]
+        others.sort(key=lambda k: sum(self.true(is_up_to(v, values[k])) for v in values.values()))
+        return {**numbers, **{key: number for number, key in enumerate(others, start=1)}}
 
     def _traits(self, sort: Sort, value: Z) -> list[bool]:
         """List for each fact about a thing, or about an instance's members, if it is false."""
-        scene = self._scene
+        scene, signature = self.scene, self._signature
+        relations = (*signature.relations, *signature.step_relations)
         held = [
             symbols.relations[relation.name].of(value)
             for symbols in (scene.now, scene.then)
-            for relation in (sig.MEMBER, sig.PENDING, *sig.RELATIONS)
+            for relation in (*self._first, *relations)
             if relation.sorts == (sort,)
         ]
         held += [term == value for term in scene.terms.values() if term.sort() == value.sort()]
         held += [
             symbols.relations[relation.name].of(*(value if s is sort else other for s in sorts))
             for symbols in (scene.now, scene.then)
-            for relation in sig.RELATIONS
-            if len(sorts := relation.sorts) == 2 and set(sorts) == {Sort.ID, Sort.INSTANCE}
+            for relation in relations
+            if len(sorts := relation.sorts) == 2 and set(sorts) == {Sort.ID, sort}
             for other in self.things.get(Sort.ID, ())
-            if sort is Sort.INSTANCE
+            if sort is not Sort.ID
         ]
         return [not self.true(fact) for fact in held]
 
@@ -162,69 +161,63 @@ class _Z3ModelReader:
         return self._model.eval(expression, model_completion=True)
 
     def true(self, expression: Z) -> bool:
+        """Return True if an expression is true."""
         return bool(z3.is_true(self._value(expression)))
 
-    def name(self, sort: Sort, expression: Z) -> str:
+    def flag(self, relation: Relation) -> bool:
+        """Return True if a relation of the event, of no terms, holds."""
+        return self.true(self.scene.event[relation.name].body)
+
+    def term(self, term: Term) -> Any:
+        """Return the name of a term of the event."""
+        return self.name(term.sort, self.scene.terms[term.name])
+
+    def name(self, sort: Sort, expression: Z) -> Any:
+        """Return the name of a thing."""
         return self._names[sort][str(self._value(expression))]
 
-    def number(self, expression: Z) -> int:
-        return int(self._value(expression).as_long())
+    def held(self, relation: Relation, predicate: Predicate) -> Any:
+        """Return the tuples of which a relation holds, in names; True or False without terms."""
+        held = [t for t in _tuples(relation, self.things) if self.true(predicate.of(*t))]
+        named = [
+            tuple(self.name(s, thing) for s, thing in zip(relation.sorts, t, strict=True))
+            for t in held
+        ]
+        if not relation.sorts:
+            return bool(named)
+        return (
+            frozenset(thing for (thing,) in named) if len(relation.sorts) == 1 else frozenset(named)
+        )
 
-    def group(self, symbols: Symbols) -> AbstractGroup:
-        group: dict[str, Any] = {}
-        for relation in sig.RELATIONS:
-            predicate = symbols.relations[relation.name]
-            held = [t for t in _tuples(relation, self.things) if self.true(predicate.of(*t))]
-            named = [
-                tuple(self.name(s, thing) for s, thing in zip(relation.sorts, t, strict=True))
-                for t in held
-            ]
-            if not relation.sorts:
-                group[relation.name] = bool(named)
-            elif len(relation.sorts) == 1:
-                group[relation.name] = frozenset(thing for (thing,) in named)
-            else:
-                group[relation.name] = frozenset(named)
-        for feature in sig.GROUP_FEATURES:
+    def group(self, symbols: Symbols) -> dict[str, Any]:
+        """Return the fields of a group's structure."""
+        signature = self._signature
+        fields = {
+            relation.name: self.held(relation, symbols.relations[relation.name])
+            for relation in (*signature.relations, *signature.step_relations)
+        }
+        for feature in signature.features:
             state = str(self._value(symbols.states[feature]))
-            group[slot(feature.name)] = next(s for s, z in STATES.items() if str(z) == state)
-        for number in sig.NUMBERS:
-            group[slot(number.name)] = self.number(symbols.numbers[number.name])
-        return AbstractGroup(**{name: value for name, value in group.items() if name in _FIELDS})
+            named = states_of(feature.domain)[1]
+            fields[slot(feature.name)] = next(s for s, z in named.items() if str(z) == state)
+        for number in signature.numbers:
+            value = self._value(symbols.numbers[number.name])
+            fields[slot(number.name)] = int(value.as_long())
+        return fields
+
+    def free(self, feature: Feature, default: Hashable = None) -> Hashable:
+        """Return the value of a feature of the first guard; `default` where it says nothing."""
+        used = self.scene.used.get(f"{feature.name} (0)")
+        if used is None or used[1] is not feature:
+            return default
+        return feature.domain[int(self._value(used[0]).as_long())]
 
 
-def _read(model: Z, scene: Scene, universe: Universe, path: Path) -> Counterexample:
-    reader = _Z3ModelReader(model, scene, universe)
-    by_name = path.naming and not path.at_the_end
-    with_id = by_name and reader.true(scene.event[sig.MID_GIVEN.name].body)
-    with_instance = by_name and reader.true(scene.event[sig.INST_GIVEN.name].body)
-    hole = scene.event[sig.NAMED.name]
-    named = frozenset(
-        reader.name(Sort.ID, thing)
-        for thing in reader.things[Sort.ID]
-        if reader.true(hole.of(thing))
-    )
-    timed = path.table == sig.SESSION_END
-
-    def free(feature: Feature) -> Hashable:
-        used = scene.used.get(f"{feature.name} (0)")
-        return Change.MEANINGLESS if used is None else feature.domain[reader.number(used[0])]
-
-    event = AbstractEvent(
-        "LeaveGroup" if path.at_the_end else path.table,
-        path.rule.id,
-        path.answer,
-        reader.name(Sort.ID, scene.terms[sig.MID.name]) if with_id else "",
-        reader.name(Sort.INSTANCE, scene.terms[sig.INST.name]) if with_instance else None,
-        reader.name(Sort.ID, scene.terms[sig.FRESH.name]) if by_name else "",
-        reader.name(Sort.ID, scene.terms[sig.SUBJECT.name]) if timed else "",
-        named if by_name or timed else frozenset(),
-        free(SELECTION),
-        free(SUBSCRIPTION),
-    )
-    step = AbstractStep(reader.group(scene.now), event, reader.group(scene.then))
-    rules = (path.rule.id,) if path.settle is None else (path.rule.id, path.settle.id)
-    return Counterexample(step, rules)
+_NAMES: Mapping[Sort, Callable[[int], Any]] = {
+    Sort.ID: lambda place: f"m{place + 1}",
+    Sort.INSTANCE: lambda place: chr(ord("A") + place),
+    Sort.PARTITION: lambda place: TopicPartition("t", place),
+}
 
 
 MAX_STATES = 3_000
@@ -249,15 +242,18 @@ def reach(
     revision: Revision,
     claim: Property,
     rule_id: str,
-    questions: Sequence[NamedScope] = CHECK_SCOPES,
+    questions: Sequence[NamedScope] = (),
     *,
     max_states: int = MAX_STATES,
 ) -> Reached:
-    """Find the shortest run, in the first scope that has one, to such a step by this rule."""
+    """Find the shortest run, in the first scope that has one, to such a step by this rule.
+
+    `questions`: the scopes; by default all that `check` explores.
+    """
     judging = Evaluator([claim], revision)
     states = 0
     complete = True
-    for question in questions:
+    for question in questions or worlds_of(revision).check_scopes:
         worlds = Worlds(revision, question.scope, judging.judge)
         check = Check(claim.id, step=_Broken(worlds, rule_id))
         exploration = explore(

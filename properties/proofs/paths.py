@@ -11,19 +11,17 @@ to the fragment that Z3 decides (EPR).
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import count, product
 from typing import Any
 
 import z3
 
-from fencepost.model.classic.vocabulary import STATE, TRIGGER, GroupState
 from fencepost.model.table.expr import Feature
-from fencepost.properties.claims.invariants import WITHIN_A_BATCH
-from fencepost.properties.logic import classic_signature as sig
-from fencepost.properties.logic.classic_signature import X
 from fencepost.properties.logic.logic import (
+    EVENT_FEATURES,
     TRUE,
     AllOf,
     AnyOf,
@@ -40,19 +38,22 @@ from fencepost.properties.logic.logic import (
     PropertyKind,
     Relation,
     Same,
+    Signature,
     Sort,
     Term,
+    UpTo,
     When,
-    all_of,
-    any_of,
-    for_all,
-    implies,
-    is_now,
-    negate,
-    same,
+    an_id,
 )
-from fencepost.properties.proofs.abstract_effects import AbstractEffect, Becomes, Counts, Moves
-from fencepost.properties.proofs.abstract_steps import Path
+from fencepost.properties.proofs.theory import (
+    AbstractEffect,
+    AnyThat,
+    Becomes,
+    Counts,
+    Moves,
+    Path,
+    Theory,
+)
 
 Z = Any
 """An expression of Z3's, which has no types."""
@@ -60,9 +61,13 @@ Z = Any
 Universe = dict[Sort, list[Z]]
 """All ids and all instances."""
 
-SORTS: dict[Sort, Z] = {Sort.ID: z3.DeclareSort("Id"), Sort.INSTANCE: z3.DeclareSort("Instance")}
-_STATE, _STATE_VALUES = z3.EnumSort("State", [state.name for state in GroupState])
-STATES: dict[Hashable, Z] = dict(zip(GroupState, _STATE_VALUES, strict=True))
+SORTS: dict[Sort, Z] = {
+    Sort.ID: z3.DeclareSort("Id"),
+    Sort.INSTANCE: z3.DeclareSort("Instance"),
+    Sort.PARTITION: z3.DeclareSort("Partition"),
+    Sort.EPOCH: z3.DeclareSort("Epoch"),
+}
+_ORDER = z3.Function("up to", SORTS[Sort.EPOCH], SORTS[Sort.EPOCH], z3.BoolSort())
 _fresh = count()
 
 
@@ -110,20 +115,35 @@ class Scene:
     universe: Universe | None = None
 
 
-def first_group() -> Symbols:
+@cache
+def states_of(states: tuple[Hashable, ...]) -> tuple[Z, dict[Hashable, Z]]:
+    """Return Z3's sort of these states, and each of them in it."""
+    sort, values = z3.EnumSort("State", [str(getattr(state, "name", state)) for state in states])
+    return sort, dict(zip(states, values, strict=True))
+
+
+def _predicate(relation: Relation, mark: str = "") -> Predicate:
+    """Return a relation of which nothing is known."""
+    holes, name = _holes(relation), relation.name + mark
+    if not holes:
+        return Predicate((), z3.Bool(name))
+    function = z3.Function(name, *(SORTS[s] for s in relation.sorts), z3.BoolSort())
+    return Predicate(holes, function(*holes))
+
+
+def first_group(signature: Signature) -> Symbols:
     """Return a group without any constraint."""
-    relations = {}
-    for relation in sig.RELATIONS:
-        holes = _holes(relation)
-        if holes:
-            function = z3.Function(
-                relation.name, *(SORTS[s] for s in relation.sorts), z3.BoolSort()
-            )
-            relations[relation.name] = Predicate(holes, function(*holes))
-        else:
-            relations[relation.name] = Predicate((), z3.Bool(relation.name))
-    states = {feature: z3.Const(feature.name, _STATE) for feature in sig.GROUP_FEATURES}
-    return Symbols(relations, states, {number.name: z3.Int(number.name) for number in sig.NUMBERS})
+    known = (*signature.relations, *signature.step_relations)
+    return Symbols(
+        {relation.name: _predicate(relation) for relation in known},
+        {f: z3.Const(f.name, states_of(f.domain)[0]) for f in signature.features},
+        {number.name: z3.Int(number.name) for number in signature.numbers},
+    )
+
+
+def is_up_to(left: Z, right: Z) -> Z:
+    """Return the expression that an epoch is another one, or before it."""
+    return _ORDER(left, right)
 
 
 def domains(scene: Scene) -> Z:
@@ -144,6 +164,8 @@ def translate(formula: Formula, scene: Scene, bound: dict[str, Z] | None = None)
             return _answered(feature, values, scene, when)
         case Same(left, right):
             return _term(left, scene, names) == _term(right, scene, names)
+        case UpTo(left, right):
+            return is_up_to(_term(left, scene, names), _term(right, scene, names))
         case AtMost(left, left_when, plus, right, right_when):
             return _number(left, left_when, scene) + plus <= _number(right, right_when, scene)
         case AllOf(parts):
@@ -192,9 +214,10 @@ def _number(number: Number | None, when: When, scene: Scene) -> Z:
 def _answered(feature: Feature, answers: frozenset[Hashable], scene: Scene, when: When) -> Z:
     # Z3's model depends on the order of its input, and a set has another one in each process.
     values = sorted(answers, key=repr)
-    if feature in sig.GROUP_FEATURES:
+    if feature in scene.now.states:
         group = scene.now if when is When.NOW else scene.then
-        return z3.Or(*(group.states[feature] == STATES[value] for value in values))
+        named = states_of(feature.domain)[1]
+        return z3.Or(*(group.states[feature] == named[value] for value in values))
     if feature in scene.answers:
         return z3.BoolVal(scene.answers[feature] in values)
     name = f"{feature.name} ({scene.stage})"
@@ -230,6 +253,13 @@ def perform(effect: AbstractEffect, scene: Scene, mark: str) -> tuple[Scene, lis
                 body = translate(formula, here, names)
                 old = scene.now.relations[relation.name].of(*holes)
                 relations[relation.name] = Predicate(holes, unless(body, old))
+            case AnyThat(relation, such_that):
+                made = _predicate(relation, f" {mark}")
+                known = {**scene.now.relations, relation.name: made}
+                now = replace(scene.now, relations=known)
+                met.append(translate(such_that, replace(here, now=now)))
+                old = scene.now.relations[relation.name].of(*made.holes)
+                relations[relation.name] = Predicate(made.holes, unless(made.body, old))
             case Counts(number, source, plus):
                 base = z3.IntVal(0) if source is None else scene.now.numbers[source.name]
                 numbers[number.name] = unless(base + plus, scene.now.numbers[number.name])
@@ -237,28 +267,10 @@ def perform(effect: AbstractEffect, scene: Scene, mark: str) -> tuple[Scene, lis
                 state = scene.now.states[feature]
                 for value, formula in reversed(cases):
                     held = translate(formula, here)
-                    state = z3.If(held, STATES[value], state)
+                    state = z3.If(held, states_of(feature.domain)[1][value], state)
                 states[feature] = unless(state, scene.now.states[feature])
     after = Symbols(relations, states, numbers)
     return replace(scene, now=after), met, list(chosen.values())
-
-
-_SETTLED = is_now(STATE, GroupState.COMPLETING, GroupState.STABLE)
-FRESH_IS_NOBODYS = for_all(
-    X,
-    implies(
-        same(X, sig.FRESH),
-        negate(
-            any_of(
-                sig.MEMBER.now(X),
-                sig.PENDING.now(X),
-                sig.STORED_MEMBER.now(X),
-                sig.is_mid(X),
-            )
-        ),
-    ),
-)
-"""The assumption on fresh ids: nobody has one, stored or live, and no client can send one."""
 
 
 @dataclass(slots=True)
@@ -270,68 +282,61 @@ class Encoded:
     picked: list[Z] = field(default_factory=list)
 
 
+_X = an_id("x")
+
+
 def event_scene(
-    group: Symbols,
+    theory: Theory,
     answers: dict[Feature, Hashable],
     *,
-    of_session: bool,
+    table: str = "",
     universe: Universe | None = None,
 ) -> Scene:
-    """Return a scene of one group and an event of which only `answers` is known."""
-    terms = {term.name: z3.Const(term.name, SORTS[term.sort]) for term in sig.EVENT_TERMS}
-    hole = z3.Const("hole!0", SORTS[Sort.ID])
-    mid_given, inst_given = z3.Bool(sig.MID_GIVEN.name), z3.Bool(sig.INST_GIVEN.name)
-    if of_session:
-        named = hole == terms[sig.SUBJECT.name]
-    else:
-        holder = group.relations[sig.HOLDS.name].of(terms[sig.INST.name], hole)
-        named = z3.If(mid_given, hole == terms[sig.MID.name], z3.And(inst_given, holder))
-    event = {
-        sig.NAMED.name: Predicate((hole,), named),
-        sig.MID_GIVEN.name: Predicate((), mid_given),
-        sig.INST_GIVEN.name: Predicate((), inst_given),
+    """Return a scene of one group and an event of which only `answers` and its table are known."""
+    signature = theory.abstraction.signature
+    group = first_group(signature)
+    terms = {
+        term.name: z3.Const(term.name, SORTS[term.sort])
+        for term in (*signature.terms, *signature.constants)
     }
-    return Scene(group, group, event, terms, answers, {}, universe=universe)
+    event = {relation.name: _predicate(relation) for relation in signature.event_relations}
+    scene = Scene(group, group, event, terms, answers, {}, universe=universe)
+    hole = z3.Const("hole!0", SORTS[Sort.ID])
+    event[NAMED] = Predicate((hole,), translate(theory.named(table), scene, {_X.name: hole}))
+    return scene
+
+
+NAMED = "named"
+"""The name of the relation of those who an event names: a protocol's theory defines it."""
 
 
 def assumed(
-    invariants: Iterable[Property], *, batch: bool, universe: Universe | None = None
+    invariants: Iterable[Property],
+    theory: Theory,
+    *,
+    batch: bool,
+    universe: Universe | None = None,
 ) -> list[Z]:
-    """Return the invariants before a step: equal for every step."""
-    scene = event_scene(first_group(), {}, of_session=False, universe=universe)
-    return [before(claim, scene, batch=batch) for claim in invariants]
+    """Return the axioms, and the invariants before a step: equal for every step."""
+    scene = event_scene(theory, {}, universe=universe)
+    axioms = [translate(axiom, scene) for axiom in theory.axioms]
+    return axioms + [before(claim, scene, theory, batch=batch) for claim in invariants]
 
 
-def encode(path: Path, invariants: Iterable[Z], universe: Universe | None = None) -> Encoded:
+def encode(
+    path: Path, invariants: Iterable[Z], theory: Theory, universe: Universe | None = None
+) -> Encoded:
     """Return the step as constraints: the assumptions before it, guard, effects, choices."""
-    event = "LeaveGroup" if path.at_the_end else path.table
-    answers: dict[Feature, Hashable] = {
-        sig.EVENT: event,
-        sig.RULE: path.rule.id,
-        sig.ANSWER: path.answer,
-    }
-    of_session = path.table == sig.SESSION_END
-    scene = event_scene(first_group(), answers, of_session=of_session, universe=universe)
-    batch = path.put_off or path.at_the_end
-    constraints = [
-        *invariants,
-        translate(FRESH_IS_NOBODYS, scene),
-    ]
-    if not path.naming or path.at_the_end:
-        names = (sig.MID_GIVEN.name, sig.INST_GIVEN.name)
-        constraints += [z3.Not(scene.event[name].body) for name in names]
-    hole = z3.Const("hole!0", SORTS[Sort.ID])
-    relations = dict(scene.now.relations)
-    relations[sig.CALLER.name] = Predicate((hole,), translate(path.caller(), scene, {X.name: hole}))
-    if not batch:
-        relations[sig.DEFERRED.name] = Predicate((), z3.BoolVal(False))
-    begin = replace(scene.now, relations=relations)
-    scene = replace(scene, now=begin, then=begin)
+    values = (theory.event(path), path.rule.id, path.answer)
+    answers: dict[Feature, Hashable] = dict(zip(EVENT_FEATURES, values, strict=True))
+    scene = event_scene(theory, answers, table=path.table, universe=universe)
+    constraints = [*invariants, *(translate(said, scene) for said in theory.assumes(path))]
+    begun = perform(theory.begins(path), scene, "")[0].now
+    scene = replace(scene, now=begun, then=begun)
     here = scene
     picked: list[Z] = []
     for number, stage in enumerate(path.stages):
-        known = dict(answers) if stage.trigger is None else {**answers, TRIGGER: stage.trigger}
-        here = replace(here, stage=number, answers=known)
+        here = replace(here, stage=number, answers={**answers, **stage.answers})
         constraints += [translate(condition, here) for condition in stage.conditions]
         for place, effect in enumerate(stage.effects):
             here, met, choices = perform(effect, here, f"{number}.{place}")
@@ -341,35 +346,34 @@ def encode(path: Path, invariants: Iterable[Z], universe: Universe | None = None
     return Encoded(constraints, replace(scene, then=here.now), picked)
 
 
-def before(claim: Property, scene: Scene, *, batch: bool) -> Z:
+def said_of_groups(claim: Property) -> Formula:
+    """Return the formula of an invariant."""
+    formula = claim.formula if claim.invariant is None else claim.invariant
+    assert formula is not None
+    return formula
+
+
+def before(claim: Property, scene: Scene, theory: Theory, *, batch: bool) -> Z:
     """Return an invariant as it holds before the step; in a batch some hold only at its start."""
-    assert claim.formula is not None
-    return _weak(claim, scene, batch=batch)
+    formula = said_of_groups(claim)
+    return translate(theory.weaker(claim, formula) if batch else formula, scene)
 
 
-def after(claim: Property, encoded: Encoded, path: Path) -> Z:
+def after(claim: Property, encoded: Encoded, path: Path, theory: Theory) -> Z:
     """Return the goal of a step: the invariant after it, or the step property."""
     assert claim.formula is not None
     if claim.kind is PropertyKind.STEP:
         return translate(claim.formula, encoded.scene)
     then = replace(encoded.scene, now=encoded.scene.then)
-    return _weak(claim, then, batch=path.put_off)
-
-
-def _weak(claim: Property, scene: Scene, *, batch: bool) -> Z:
-    assert claim.formula is not None
-    formula: Formula = claim.formula
-    if batch and claim.id in WITHIN_A_BATCH:
-        formula = any_of(all_of(sig.DEFERRED.now(), _SETTLED), formula)
-    return translate(formula, scene)
+    return before(claim, then, theory, batch=path.put_off)
 
 
 def is_untouched(claim: Property, path: Path) -> bool:
     """Return True if the step changes nothing in an invariant's formula: it still holds."""
-    batch = path.put_off or path.at_the_end
-    if claim.kind is not PropertyKind.STATE or batch or claim.formula is None:
+    is_invariant = claim.kind is PropertyKind.STATE or claim.invariant is not None
+    if not is_invariant or path.is_of_a_batch or claim.formula is None:
         return False
-    return not (_mentioned(claim.formula) & path.touched())
+    return not (_mentioned(said_of_groups(claim)) & path.touched())
 
 
 def _mentioned(formula: Formula) -> frozenset[str]:
@@ -397,11 +401,11 @@ def premise(claim: Property, scene: Scene) -> Z:
     return translate(claim.premise, scene)
 
 
-def small_universe(ids: int, instances: int) -> Universe:
-    """Return names for this many ids and instances; two names may stand for one thing."""
+def small_universe(sizes: Mapping[Sort, int]) -> Universe:
+    """Return names for this many things of each sort; two names may stand for one thing."""
     return {
         sort: [z3.Const(f"{sort.value}{i}", SORTS[sort]) for i in range(size)]
-        for sort, size in ((Sort.ID, ids), (Sort.INSTANCE, instances))
+        for sort, size in sizes.items()
     }
 
 

@@ -8,21 +8,12 @@ is reported.  A step whose effect has no abstract form is not covered, which is 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from enum import Enum
 from typing import Any
 
-from fencepost.model.classic.vocabulary import GroupState
-from fencepost.model.history.events import OPERATED
 from fencepost.model.table.expr import word
-from fencepost.properties.logic.classic_signature import (
-    FAILOVER,
-    JOIN_PHASE,
-    LEAVE_ROW,
-    RETENTION,
-    SYNC_PHASE,
-)
-from fencepost.properties.worlds.abstraction import AbstractEvent, AbstractGroup, AbstractStep
+from fencepost.properties.logic.abstraction import AbstractStep
 
 
 class Result(Enum):
@@ -44,22 +35,13 @@ FAILURES = frozenset({Result.FAILED, Result.UNKNOWN, Result.STALE})
 class Counterexample:
     """A step from a group that satisfies all invariants, which breaks the statement.
 
-    A proof doesn't decide if such a group can be reached: exploration searches for it.
+    A proof doesn't decide if such a group can be reached: exploration searches for it.  `words`:
+    three sentences: before, the event, after.
     """
 
     step: AbstractStep
     rules: tuple[str, ...]
-
-    def words(self) -> tuple[str, ...]:
-        """Return three sentences: before, the event, after."""
-        event = self.step.event
-        if event.the_fresh_id not in self.step.after.member | self.step.after.pending:
-            event = replace(event, the_fresh_id="")
-        return (
-            f"before: {group_words(self.step.before)}",
-            f"then: {event_words(event)}, by {' and '.join(self.rules)}",
-            f"after: {group_words(self.step.after)}",
-        )
+    words: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
         """Return before, event, rules and after, as JSON has them; empty fields left out."""
@@ -68,7 +50,7 @@ class Counterexample:
             "event": _plain(self.step.event),
             "rules": list(self.rules),
             "after": _plain(self.step.after),
-            "words": list(self.words()),
+            "words": list(self.words),
         }
 
 
@@ -110,10 +92,14 @@ class Obligation:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """All obligations of a revision, in the order in which they were proved."""
+    """All obligations of a revision, in the order in which they were proved.
+
+    `protocol`: its name, by which properties are found.
+    """
 
     revision: str
     obligations: tuple[Obligation, ...]
+    protocol: str
 
     @property
     def failures(self) -> tuple[Obligation, ...]:
@@ -168,7 +154,7 @@ class Proof:
         }
 
 
-def _plain(thing: AbstractGroup | AbstractEvent) -> dict[str, Any]:
+def _plain(thing: Any) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for each in fields(thing):
         value = getattr(thing, each.name)
@@ -179,60 +165,3 @@ def _plain(thing: AbstractGroup | AbstractEvent) -> dict[str, Any]:
         if value not in ("", None, [], False):
             values[each.name] = value
     return values
-
-
-def group_words(group: AbstractGroup) -> str:
-    """Return the group in one sentence, without the usual values."""
-    if group.state is GroupState.ABSENT:
-        return "there is no group"
-    parts = [f"{group.state.value}, generation {group.the_generation}"]
-    seats: dict[str, list[str]] = {}
-    for member, instance in sorted(group.seat):
-        seats.setdefault(member, []).append(instance)
-    for member in sorted(group.member):
-        words = [f"carries {' and '.join(seats[member])}"] if member in seats else ["is dynamic"]
-        for ids, says in (
-            (group.leads, "leads"),
-            (group.new, "is new"),
-            (group.parked, "waits for its join"),
-            (group.syncing, "waits for its sync"),
-            (group.owes, "owes a sync"),
-        ):
-            words += [says] if member in ids else []
-        parts.append(f"{member} {', '.join(words)}")
-    if not group.member:
-        parts.append("no members")
-    parts += [f"{i} is mapped to {m}" for i, m in sorted(group.holds)]
-    parts += [f"{m} is pending" for m in sorted(group.pending)]
-    parts += [f"{m} leads but is no member" for m in sorted(group.leads - group.member)]
-    idle = group.member - group.session - group.parked - group.syncing
-    parts += [f"no timer watches {m}" for m in sorted(idle)]
-    for flag, says in (
-        (group.join_timer, "the join phase has a timer"),
-        (group.sync_timer, "syncs are waited for"),
-        (group.delayed, "the initial delay runs"),
-        (group.deferred, "a batch has still to rebalance"),
-    ):
-        parts += [says] if flag else []
-    if group.stored_state is not GroupState.ABSENT:
-        stored = ", ".join(sorted(group.stored_member)) or "no members"
-        parts.append(f"stored: {group.stored_state.value} with {stored}")
-    return "; ".join(parts)
-
-
-def event_words(event: AbstractEvent) -> str:
-    """Return the event in one sentence."""
-    says = [event.event]
-    if event.the_timers_id:
-        says.append(f"of {event.the_timers_id}")
-    elif event.event not in {JOIN_PHASE, SYNC_PHASE, FAILOVER, RETENTION, *OPERATED}:
-        if event.event == LEAVE_ROW:
-            says = ["LeaveGroup, a row"]
-        says.append(f'with member id "{event.the_id_sent}"')
-        if event.the_instance_sent is not None:
-            says.append(f"and instance {event.the_instance_sent}")
-        if event.the_fresh_id:
-            says.append(f"(the fresh id is {event.the_fresh_id})")
-        if event.answer is not None:
-            says.append(f"answered {event.answer.name}")
-    return " ".join(says)

@@ -15,37 +15,25 @@ are not a list, but all that the invariants allow.  So the list of feasible poin
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from enum import Enum
 from types import FrameType
 from typing import Any
 
 import z3
 
-from fencepost.model.classic.vocabulary import STATE, TRIGGER, Trigger
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.revisions import is_shipped, shipped_base
 from fencepost.model.table.table import OwnStep, Table
 from fencepost.properties.claims.property_registry import (
-    FORMULAS,
     adapted,
     expected_in,
+    formulas_of,
     inherited_rules,
 )
-from fencepost.properties.logic import classic_signature as sig
 from fencepost.properties.logic.logic import Property, PropertyKind
-from fencepost.properties.proofs.abstract_effects import AbstractEffect
-from fencepost.properties.proofs.abstract_guards import (
-    FEASIBLE,
-    MEANINGS,
-    as_formula,
-    feasible,
-    features_of,
-)
-from fencepost.properties.proofs.abstract_steps import RUNS, Path, paths
 from fencepost.properties.proofs.counterexamples import Ask, smallest
 from fencepost.properties.proofs.paths import (
     Encoded,
@@ -57,45 +45,50 @@ from fencepost.properties.proofs.paths import (
     domains,
     encode,
     event_scene,
-    first_group,
     is_untouched,
     premise,
+    said_of_groups,
     translate,
 )
 from fencepost.properties.proofs.proof_results import Obligation, Proof, Result
-from fencepost.properties.worlds.abstraction import AbstractGroup, evaluate
+from fencepost.properties.proofs.theories import theory_of
+from fencepost.properties.proofs.theory import Asked, Effects, Path, Theory, features_in
 
 
 def prove_tables(
-    revision: Revision, invariants: Collection[Property], solver: Callable[[], Z], ask: Ask
-) -> Iterator[Obligation]:
-    """Prove that every table is total and unambiguous, and rules out no point that can occur."""
-    for table in revision.tables.values():
-        triggers = (Trigger.CHECK, Trigger.EXPIRY) if TRIGGER in table.features else (None,)
-        for trigger in triggers:
-            yield from _prove(table, trigger, invariants, solver, ask)
-
-
-def _prove(
-    table: Table,
-    trigger: Trigger | None,
+    revision: Revision,
+    theory: Theory,
     invariants: Collection[Property],
     solver: Callable[[], Z],
     ask: Ask,
 ) -> Iterator[Obligation]:
-    answers = {} if trigger is None else {TRIGGER: trigger}
-    scene = event_scene(first_group(), dict(answers), of_session=table.name == sig.SESSION_END)
-    known = []
-    if trigger is not Trigger.CHECK:  # a look after a step: nothing is assumed of the group
-        known += [before(invariant, scene, batch=False) for invariant in invariants]
-    if table.name in RUNS and trigger is not Trigger.CHECK:
-        known.append(translate(RUNS[table.name], scene))
-    possible = translate(feasible(table.features), scene)
-    checks = [translate(as_formula(rule.guard), scene) for rule in table.checks]
-    rows = [translate(as_formula(rule.guard), scene) for rule in table.rows]
+    """Prove that every table is total and unambiguous, and rules out no point that can occur."""
+    for table in revision.tables.values():
+        for asked in theory.asked(table):
+            yield from _prove(table, asked, theory, invariants, solver, ask)
+
+
+def _prove(
+    table: Table,
+    asked: Asked,
+    theory: Theory,
+    invariants: Collection[Property],
+    solver: Callable[[], Z],
+    ask: Ask,
+) -> Iterator[Obligation]:
+    name, answers, is_assumed = asked
+    guards = theory.guards
+    scene = event_scene(theory, dict(answers), table=table.name)
+    known = [translate(axiom, scene) for axiom in theory.axioms]
+    if is_assumed:
+        known += [before(invariant, scene, theory, batch=False) for invariant in invariants]
+        if table.name in theory.runs:
+            known.append(translate(theory.runs[table.name], scene))
+    possible = translate(guards.feasible(table.features), scene)
+    checks = [translate(guards.formula(rule.guard), scene) for rule in table.checks]
+    rows = [translate(guards.formula(rule.guard), scene) for rule in table.rows]
     base = solver()
     base.add(*known, domains(replace(scene)))
-    name = table.name if trigger is None else f"{table.name} ({trigger.value})"
 
     def claim(kind: str, claim: Z, detail: str, *assumed: Z) -> Obligation:
         base.push()
@@ -114,18 +107,20 @@ def _prove(
     overlap = z3.AtLeast(*rows, 2) if len(rows) > 1 else z3.BoolVal(False)
     yield claim("unambiguous", overlap, "several rules decide", possible, unchecked)
     columns = frozenset(table.features)
-    for condition in FEASIBLE:
-        features = features_of(condition)
-        if features <= columns and features <= MEANINGS.keys() | {STATE}:
-            held = translate(as_formula(condition), scene)
+    for condition in guards.conditions:
+        features = features_in(condition)
+        if features <= columns and guards.is_meant(features):
+            held = translate(guards.formula(condition), scene)
             yield claim(f"feasible: {condition}", z3.Not(held), "it can occur")
 
 
 def _points(solver: Z, scene: Scene) -> str:
     """Return the point of Z3's model, as far as it has states and free features."""
     model = solver.model()
-    state = model.eval(scene.now.states[STATE], model_completion=True)
-    parts = [f"state {state}"]
+    parts = [
+        f"{feature.name} {model.eval(state, model_completion=True)}"
+        for feature, state in list(scene.now.states.items())[:1]
+    ]
     for name, (variable, feature) in scene.used.items():
         number = model.eval(variable, model_completion=True).as_long()
         if 0 <= number < len(feature.domain):
@@ -195,15 +190,16 @@ def interruptible() -> Iterator[Ask]:
 
 
 def invariants_of(properties: Collection[Property]) -> tuple[Property, ...]:
-    """Return the state properties, which are assumed before each step.
+    """Return the state properties, and the steps' invariants, which are assumed before each step.
 
-    Also one that fails in a revision: then the proofs name the rules that break it first, and cover
-    the other properties only up to there.
+    Also a state property that fails in a revision: then the proofs name the rules that break it
+    first, and cover the other properties only up to there.
     """
     return tuple(
         claim
         for claim in properties
-        if claim.kind is PropertyKind.STATE and claim.formula is not None
+        if claim.formula is not None
+        and (claim.kind is PropertyKind.STATE or claim.invariant is not None)
     )
 
 
@@ -211,24 +207,26 @@ def prove(
     revision: Revision,
     only: Collection[str] = (),
     *,
-    properties: Collection[Property] = FORMULAS,
+    properties: Collection[Property] | None = None,
     assume: Collection[Property] | None = None,
     rules: Collection[str] = (),
-    overrides: Mapping[Enum, AbstractEffect] | None = None,
+    overrides: Effects | None = None,
     timeout_ms: int = TIMEOUT_MS,
     ask: Ask = ask,
     with_traces: bool = True,
 ) -> Proof:
     """Prove all obligations of a revision.
 
-    `only`: ids of properties to prove (then tables and rules are not proved).  `assume`: state
-    properties that are assumed before each step, by default all.  `rules`: ids of the only rules
+    `only`: ids of properties to prove (then tables and rules are not proved).  `properties`: all
+    that there are, by default those of the protocol.  `assume`: those that are assumed before each
+    step, by default all that speak of groups.  `rules`: ids of the only rules
     whose steps are proved (then premises and reachability are not). `overrides`: the abstract
     effects that the revision performs differently.  `with_traces`: with counterexamples.
     """
     search = _ProofSearch(
         revision,
-        properties,
+        theory_of(revision),
+        formulas_of(revision) if properties is None else properties,
         assume,
         frozenset(only),
         frozenset(rules),
@@ -237,7 +235,7 @@ def prove(
         ask,
         with_traces,
     )
-    return Proof(revision.name, tuple(search.obligations()))
+    return Proof(revision.name, tuple(search.obligations()), revision.protocol.name)
 
 
 _NOT_KNOWN = {
@@ -250,11 +248,12 @@ _NOT_KNOWN = {
 @dataclass(slots=True)
 class _ProofSearch:
     revision: Revision
+    theory: Theory
     properties: Collection[Property]
     assume: Collection[Property] | None
     only: frozenset[str]
     rules: frozenset[str]
-    overrides: Mapping[Enum, AbstractEffect]
+    overrides: Effects
     timeout_ms: int
     ask: Ask
     with_traces: bool
@@ -271,16 +270,21 @@ class _ProofSearch:
     def obligations(self) -> Iterator[Obligation]:
         claims = {claim.id: adapted(claim, self.revision) for claim in self.properties}
         self._inherited = inherited_rules(self.revision, shipped_base(self.revision).name)
-        self._known = invariants_of(claims.values() if self.assume is None else self.assume)
+        known = invariants_of(claims.values() if self.assume is None else self.assume)
+        self._known = tuple(
+            claim
+            for claim in known
+            if claim.kind is PropertyKind.STATE or expected_in(claim, self.revision) is None
+        )
         self._goals = tuple(
             claim
             for name, claim in claims.items()
             if claim.formula is not None and (not self.only or {name, claim.id} & self.only)
         )
         if not self.only and not self.rules:
-            yield from prove_tables(self.revision, self._known, self.solver, self.ask)
+            yield from prove_tables(self.revision, self.theory, self._known, self.solver, self.ask)
         yield from self._initial()
-        for path in paths(self.revision, self.overrides):
+        for path in self.theory.paths(self.revision, self.overrides):
             if self.rules and path.rule.id not in self.rules:
                 continue
             if path.unknown:
@@ -309,18 +313,18 @@ class _ProofSearch:
         return solver
 
     def _initial(self) -> Iterator[Obligation]:
-        for claim in self._goals:
-            if claim.kind is PropertyKind.STATE and claim.formula is not None:
-                holds = evaluate(claim.formula, AbstractGroup())
-                result = Result.PROVED if holds else Result.FAILED
-                detail = "" if holds else "it does not hold of a group that doesn't exist"
-                yield Obligation("state", claim.id, "at first", result, detail)
+        abstraction = self.theory.abstraction
+        for claim in invariants_of(self._goals):
+            holds = abstraction.evaluate(said_of_groups(claim), abstraction.nothing)
+            result = Result.PROVED if holds else Result.FAILED
+            detail = "" if holds else "it does not hold of a group that doesn't exist"
+            yield Obligation(claim.kind.value, claim.id, "at first", result, detail)
 
     def _of_path(self, path: Path) -> Iterator[Obligation]:
-        batch = path.put_off or path.at_the_end
+        batch = path.is_of_a_batch
         if batch not in self._assumed:
-            self._assumed[batch] = assumed(self._known, batch=batch)
-        encoded = encode(path, self._assumed[batch])
+            self._assumed[batch] = assumed(self._known, self.theory, batch=batch)
+        encoded = encode(path, self._assumed[batch], self.theory)
         solver = self.solver()
         solver.add(*encoded.constraints)
         possible = self.ask(solver)
@@ -343,7 +347,7 @@ class _ProofSearch:
             path.name,
             Result.FAILED,
             "it is marked as unreachable, and can decide",
-            smallest(path, self._known, None, self.solver, self.ask),
+            smallest(path, self._known, None, self.theory, self.solver, self.ask),
             path.rule.id,
         )
 
@@ -359,11 +363,11 @@ class _ProofSearch:
 
     def _goal(self, claim: Property, path: Path, encoded: Encoded, solver: z3.Solver) -> Obligation:
         kind = claim.kind.value
-        if is_untouched(claim, path) and claim in self._known:
+        if is_untouched(claim, path) and (claim in self._known or claim.invariant is not None):
             return Obligation(kind, claim.id, path.name, Result.PROVED, rule=path.rule.id)
         expected = expected_in(claim, self.revision)
         solver.push()
-        solver.add(z3.Not(after(claim, encoded, path)))
+        solver.add(z3.Not(after(claim, encoded, path, self.theory)))
         answer = self.ask(solver)
         try:
             if answer == "unsat":
@@ -377,7 +381,7 @@ class _ProofSearch:
             example = None
             if self.with_traces and (claim.id, path.rule.id) not in self._with_example:
                 self._with_example.add((claim.id, path.rule.id))
-                example = smallest(path, self._known, claim, self.solver, self.ask)
+                example = smallest(path, self._known, claim, self.theory, self.solver, self.ask)
         finally:
             solver.pop()
         is_expected = expected is not None and (expected[1] is None or path.rule.id in expected[1])

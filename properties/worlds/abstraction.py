@@ -1,7 +1,4 @@
-"""Abstract a group, a step or an event to the finite structure that formulas speak of.
-
-It also evaluates formulas on such structures.  A formula is compiled once; a group is abstracted
-each time, which takes some microseconds.
+"""Abstract a group or an event of the classic protocol to the structure that formulas speak of.
 
 Of a request the abstraction keeps the id and instance that it names, the fresh id, the answer, and
 the changes by its protocols.  A batch of several rows names several members and no single one.
@@ -29,6 +26,7 @@ from fencepost.model.table.table import Rule
 from fencepost.model.work import CLEANUP as CLEANUP_TIMER
 from fencepost.model.work import RETENTION as RETENTION_TIMER
 from fencepost.model.work import Emission, Incoming, Timer
+from fencepost.properties.logic.abstraction import Abstraction
 from fencepost.properties.logic.classic_signature import (
     CLASSIC_SIGNATURE,
     CLEANUP,
@@ -39,8 +37,6 @@ from fencepost.properties.logic.classic_signature import (
     SESSION_END,
     SYNC_PHASE,
 )
-from fencepost.properties.logic.formula_closure import Closure, compile_closure
-from fencepost.properties.logic.logic import Formula
 from fencepost.properties.worlds.views import StepView
 
 Ids = frozenset[str]
@@ -120,7 +116,11 @@ def _request(view: StepView, request: Incoming) -> AbstractEvent:
     if rows is not None and len(rows) != 1:
         named = _NO_IDS.union(*(_named(view.before, *row) for row in rows))
         return AbstractEvent(
-            "LeaveGroup", rule, _answer(view, request), the_fresh_id=request.fresh_id, named=named
+            "LeaveGroup",
+            rule,
+            first_error(view, request),
+            the_fresh_id=request.fresh_id,
+            named=named,
         )
     if rows is not None:
         name = LEAVE_ROW
@@ -136,7 +136,7 @@ def _request(view: StepView, request: Incoming) -> AbstractEvent:
     return AbstractEvent(
         name,
         rule,
-        _answer(view, request),
+        first_error(view, request),
         member_id,
         instance,
         request.fresh_id,
@@ -193,7 +193,7 @@ def _own(view: StepView, request_id: str) -> Emission | None:
     return None
 
 
-def _answer(view: StepView, request: Incoming) -> Error | None:
+def first_error(view: StepView, request: Incoming) -> Error | None:
     """Return the error (or NONE) in the answer to the request; of rows and topics, the first."""
     emission = _own(view, request.id)
     message: Any = None if emission is None else emission.message
@@ -267,22 +267,13 @@ class AbstractGroup:
         return tuple(name for name in names if getattr(self, name) != getattr(other, name))
 
 
-@dataclass(frozen=True, slots=True)
-class AbstractStep:
-    """A step as formulas see it."""
-
-    before: AbstractGroup
-    event: AbstractEvent
-    after: AbstractGroup
-
-
 _NO_GROUP = AbstractGroup()
 
 
-def abstract_group(group: Group | None, caller: Ids = _NO_IDS) -> AbstractGroup:
-    """Return the group as formulas see it.  `caller`: ids that the answer of the step speaks of."""
+def abstract_group(group: Group | None) -> AbstractGroup:
+    """Return the group as formulas see it."""
     if group is None:
-        return AbstractGroup(caller=caller) if caller else _NO_GROUP
+        return _NO_GROUP
     members = group.members
     stored = group.stored
     timers = group.timers
@@ -309,7 +300,6 @@ def abstract_group(group: Group | None, caller: Ids = _NO_IDS) -> AbstractGroup:
         _NO_IDS if stored is None else _seats(stored),
         _NO_IDS if stored is None else frozenset(stored.static),
         _NO_IDS if stored is None else _one_id(stored.leader),
-        caller,
     )
 
 
@@ -323,39 +313,6 @@ def _seats(group: Group) -> Pairs:
     )
 
 
-def abstract_step(view: StepView) -> AbstractStep:
-    """Return the step as formulas see it."""
-    return AbstractStep(
-        abstract_group(view.before),
-        abstract_event(view),
-        abstract_group(view.after, ids_in_answer(view)),
-    )
-
-
-_COMPILED: dict[int, tuple[Formula, Closure]] = {}
-
-
-def compiled(formula: Formula) -> Closure:
-    """Return the formula as a function of (group now, group then, event), compiled once."""
-    entry = _COMPILED.get(id(formula))
-    if entry is None:
-        entry = _COMPILED[id(formula)] = (formula, compile_closure(formula, CLASSIC_SIGNATURE))
-    return entry[1]
-
-
-def evaluate(
-    formula: Formula, thing: Group | AbstractGroup | StepView | AbstractStep | None
-) -> bool:
-    """Return True if a formula holds of a group (None: there is none) or of a step."""
-    closure = compiled(formula)
-    match thing:
-        case StepView():
-            step = abstract_step(thing)
-            return closure(step.before, step.after, step.event)
-        case AbstractStep():
-            return closure(thing.before, thing.after, thing.event)
-        case AbstractGroup():
-            return closure(thing, thing, None)
-        case _:
-            group = abstract_group(thing)
-            return closure(group, group, None)
+CLASSIC = Abstraction(CLASSIC_SIGNATURE, _NO_GROUP, abstract_group, abstract_event, ids_in_answer)
+"""The abstraction of the classic protocol."""
+abstract_step, compiled, evaluate = CLASSIC.step, CLASSIC.compiled, CLASSIC.evaluate

@@ -20,6 +20,7 @@ from fencepost.model.messages.shapes import Message
 from fencepost.model.work import Emission
 from fencepost.properties.worlds import canonical
 from fencepost.properties.worlds import world_client as asks
+from fencepost.properties.worlds.abstraction import CLASSIC
 from fencepost.properties.worlds.protocol_worlds import (
     Ask,
     Drawing,
@@ -76,6 +77,7 @@ class ClassicWorlds(ProtocolWorlds):
     acts = ALL_ACTS
     client = Client
     default_scope = Scope(clients=2, members=2)
+    abstraction = CLASSIC
     check_scopes = CHECK_SCOPES
     rare_scopes = RARE_SCOPES
     promise_scopes = PROMISE_SCOPES

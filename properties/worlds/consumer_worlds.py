@@ -27,6 +27,7 @@ from fencepost.model.messages.messages import LeaveGroupResponse
 from fencepost.model.messages.shapes import Message
 from fencepost.model.work import Timer
 from fencepost.properties.worlds import consumer_client as asks
+from fencepost.properties.worlds.consumer_abstraction import CONSUMER
 from fencepost.properties.worlds.consumer_client import ConsumerClient
 from fencepost.properties.worlds.consumer_scope import (
     CHECK_SCOPES,
@@ -59,6 +60,7 @@ class ConsumerWorlds(ProtocolWorlds):
     client = ConsumerClient
     topic_ids = _TOPIC_IDS
     default_scope = ConsumerScope(clients=2, members=2)
+    abstraction = CONSUMER
     check_scopes = CHECK_SCOPES
     rare_scopes = RARE_SCOPES
     promise_scopes = PROMISE_SCOPES

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fencepost.model.messages.shapes import Message
 from fencepost.model.work import Emission
+from fencepost.properties.logic.abstraction import Abstraction
 
 if TYPE_CHECKING:
     from fencepost.properties.worlds.scope import NamedScope, Scope
@@ -114,7 +115,8 @@ class ProtocolWorlds(ABC):
     without an answer, or "".  `topic_ids`: id of a topic → its name.  `check_scopes`,
     `rare_scopes`, `promise_scopes`, `diff_scopes`: the scopes in which commands look, as those of
     `fencepost.properties.worlds.scope`.  `default_scope`: what `explore` and `step` take.
-    `drawing`: the acts and scopes of random walks.
+    `drawing`: the acts and scopes of random walks.  `abstraction`: groups and events as formulas
+    see them.
     """
 
     acts: Mapping[str, str]
@@ -122,6 +124,7 @@ class ProtocolWorlds(ABC):
     client: type[Any]
     topic_ids: Mapping[str, str] = MappingProxyType({})
     default_scope: Scope
+    abstraction: Abstraction
     check_scopes: tuple[NamedScope, ...]
     rare_scopes: tuple[NamedScope, ...]
     promise_scopes: tuple[NamedScope, ...]

@@ -13,6 +13,7 @@ from dataclasses import is_dataclass
 from enum import Enum
 from functools import cached_property
 from pathlib import Path
+from types import ModuleType
 from typing import Any, get_args
 
 from fencepost.conformance.targets.target_registry import DEFAULT_REVISION, find_revision
@@ -29,7 +30,7 @@ from fencepost.model.table.table import Echo, OwnStep, Rule
 from fencepost.model.work import Emission, Incoming, Timer
 from fencepost.properties.checking.checking import acts_of_none
 from fencepost.properties.checking.liveness import Fair, Promise
-from fencepost.properties.logic import classic_signature
+from fencepost.properties.logic import classic_signature, consumer_signature
 from fencepost.properties.logic.logic import Property, Relation
 from fencepost.properties.worlds.protocol_worlds import (
     FRESH,
@@ -138,8 +139,8 @@ _FORMULAS = """\
 A property with a `formula` in place of `holds` is explored, and proved for any number of members.
 Its premise is a formula, too. Connectives are in `fencepost.properties.logic.logic`: `all_of`,
 `any_of`, `negate`, `implies`, `iff`, `same`, `for_all`, `exists`, `an_id`, `an_instance`, `is_now`,
-`is_then`. Relations are in `fencepost.properties.logic.classic_signature`; there are no deadlines
-and no bytes.
+`is_then`. Relations are in `fencepost.properties.logic.classic_signature`, and for the consumer
+protocol in `consumer_signature` beside it; there are no deadlines and no bytes.
 `MEMBER.now(x)` is true before the step, `MEMBER.then(x)` after it. For example, no step removes a
 member: `X = an_id("x")`, `for_all(X, implies(MEMBER.now(X), MEMBER.then(X)))`.
 
@@ -151,6 +152,18 @@ For the step there are the terms `MID` and `INST` (in the request), `FRESH` (the
 `SUBJECT` (of the timer), and `is_now(EVENT, …)` with the name of a table, `is_now(RULE, …)` with
 the id of a rule, `is_now(ANSWER, …)` with a member of `Error`. For the group there are
 `is_now(STATE, …)` with a `GroupState`, and the numbers `GENERATION` and `STORED_GENERATION`.
+"""
+
+_OF_CONSUMERS = """\
+Of the consumer protocol:
+
+| relation | of | meaning |
+|---|---|---|"""
+
+_OF_HEARTBEATS = """
+Here the terms of the step are `CALLER` (the id in the request, the new one, or the timer's), `INST`
+and `SENT` (the epoch in the request), and `RELEASED_AT` and `ZERO` are epochs. Epochs have an
+order: `up_to(e, f)`, `below(e, f)`.
 """
 
 _WORLDS = f"""\
@@ -242,11 +255,11 @@ def _lines() -> Iterator[str]:
         for view in classes:
             yield from _view(view)
     yield _FORMULAS
-    for name, relation in vars(classic_signature).items():
-        if isinstance(relation, Relation):
-            terms = ", ".join(sort.value for sort in relation.sorts) or "no term"
-            yield f"| `{name}` | {terms} | {relation.words.format('x', 'y')} |"
+    yield from _relations(classic_signature)
     yield _OF_EVENTS
+    yield _OF_CONSUMERS
+    yield from _relations(consumer_signature)
+    yield _OF_HEARTBEATS
     yield _WORLDS
     yield from map(_world, CHECK_SCOPES)
     yield _RARE
@@ -255,6 +268,13 @@ def _lines() -> Iterator[str]:
     yield from (f"| `{act}` | {about} |" for act, about in ALL_ACTS.items())
     undone = acts_of_none(named.scope for named in CHECK_SCOPES)
     yield _NEVER.format(", ".join(f"`{act}`" for act in undone))
+
+
+def _relations(signature: ModuleType) -> Iterator[str]:
+    for name, relation in vars(signature).items():
+        if isinstance(relation, Relation):
+            terms = ", ".join(sort.value for sort in relation.sorts) or "no term"
+            yield f"| `{name}` | {terms} | {relation.words.format('x', 'y')} |"
 
 
 def _world(named: NamedScope) -> str:

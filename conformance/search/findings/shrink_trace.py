@@ -41,6 +41,7 @@ from fencepost.properties.checking.shrinking import Reproducer, shrink
 from fencepost.properties.claims.answer_properties import broken_properties
 from fencepost.properties.judging.outcome import CaseResult
 from fencepost.properties.logic.logic import Property, PropertyKind
+from fencepost.properties.worlds.worlds_by_protocol import worlds_of
 from fencepost.traces.files.bounded import own_version
 from fencepost.traces.files.run_trace import trace_of
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
@@ -236,6 +237,7 @@ class _PropertyModel(ModelCoordinator):
     def __init__(self, revision: Revision, claim: Property) -> None:
         super().__init__(revision, own_version())
         self._property = claim
+        self._abstraction = worlds_of(revision).abstraction
         self.violation = ""
 
     def reset(self, config: Config, topics: Topics | None = None) -> Reset:
@@ -266,5 +268,6 @@ class _PropertyModel(ModelCoordinator):
     def _evaluated(self, answers: list[Answer]) -> list[Answer]:
         if _is_of_groups(self._property):
             for group in self._running.groups.values():
-                self.violation = self.violation or broken(self._property, group) or ""
+                fault = broken(self._property, group, self._abstraction)
+                self.violation = self.violation or fault or ""
         return answers

@@ -5,6 +5,7 @@ import itertools
 import pytest
 
 from fencepost.model.classic.vocabulary import STATE, GroupState
+from fencepost.properties.logic.abstraction import AbstractStep
 from fencepost.properties.logic.classic_signature import (
     CLASSIC_SIGNATURE,
     FRESH,
@@ -46,7 +47,6 @@ from fencepost.properties.logic.logic import (
 from fencepost.properties.worlds.abstraction import (
     AbstractEvent,
     AbstractGroup,
-    AbstractStep,
     evaluate,
 )
 

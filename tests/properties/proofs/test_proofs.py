@@ -111,7 +111,7 @@ def test_a_replacement_that_forgets_the_map_fails_readably() -> None:
     )
     found = _first(proof, "static-member-is-mapped")
     assert found.counterexample is not None
-    assert found.counterexample.words() == (
+    assert found.counterexample.words == (
         (
             "before: Stable, generation 0; m1 carries A, leads; A is mapped to m1; "
             "stored: Stable with m1"

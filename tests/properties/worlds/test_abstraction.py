@@ -14,13 +14,14 @@ from fencepost.model.table.expr import compile_closure
 from fencepost.model.work import Incoming
 from fencepost.properties.claims.property_registry import FORMULAS, find_formula
 from fencepost.properties.logic.classic_signature import (
+    CLASSIC_SIGNATURE,
     FAILOVER,
     GROUP_FEATURES,
     NUMBERS,
-    RELATIONS,
 )
 from fencepost.properties.logic.logic import PropertyKind
-from fencepost.properties.proofs.abstract_guards import FEASIBLE, features_of
+from fencepost.properties.proofs.abstract_guards import FEASIBLE
+from fencepost.properties.proofs.theory import features_in
 from fencepost.properties.worlds.abstraction import (
     AbstractGroup,
     abstract_group,
@@ -38,7 +39,8 @@ def test_no_group_is_the_group_that_knows_nothing() -> None:
 
 
 def test_every_relation_has_a_field() -> None:
-    names = {relation.name for relation in RELATIONS}
+    relations = (*CLASSIC_SIGNATURE.relations, *CLASSIC_SIGNATURE.step_relations)
+    names = {relation.name for relation in relations}
     assert names <= set(AbstractGroup.__dataclass_fields__)
     assert len(names) + len(GROUP_FEATURES) + len(NUMBERS) == len(
         AbstractGroup.__dataclass_fields__
@@ -53,7 +55,7 @@ def test_the_list_of_feasible_points_is_the_vocabularys() -> None:
         conditions = [
             compile_closure(condition, features)
             for condition in FEASIBLE
-            if features_of(condition) <= asked
+            if features_in(condition) <= asked
         ]
         for point in product(*(feature.domain for feature in features)):
             answers = {id(f): value for f, value in zip(features, point, strict=True)}
