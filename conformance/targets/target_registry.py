@@ -317,10 +317,10 @@ def check_known(revision: Revision, command: str, known: Collection[str]) -> Non
     """Raise OtherProtocolError for a revision of a protocol that a command doesn't know."""
     name = revision.protocol.name
     if name not in known:
-        those = f"the {next(iter(known))} protocol" if len(known) == 1 else " and ".join(known)
+        those = " and ".join(f"the {each}" for each in known)
         raise OtherProtocolError(
             f"{revision.name} has groups of the {name} protocol, and `fencepost {command}` knows "
-            f"{those} only; use `certify` for targets, `check` for revisions"
+            f"{those} protocol only; use `certify` for targets, `check` for revisions"
         )
 
 

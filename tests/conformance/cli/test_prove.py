@@ -32,6 +32,7 @@ from fencepost.properties.proofs.theory import Effects, Path
 from fencepost.traces.files.bounded import pip_install
 
 STRICT = ("--property", "seats-stay")
+CHANGES_INSTANCE = "CG-JOIN-CHANGE-INSTANCE"
 SOME = ("JOIN-MEMBER-COMPLETING-CHANGED", "JOIN-STATIC-EMPTY-STABLE-SELECTION")
 
 
@@ -44,7 +45,7 @@ def one_rule(monkeypatch: pytest.MonkeyPatch) -> None:
         return proofs.prove(
             revision,
             names,
-            rules=["JOIN-STATIC-EMPTY-STABLE", "JOIN-FOLLOWER-STABLE-CHANGED"],
+            rules=["JOIN-STATIC-EMPTY-STABLE", "JOIN-FOLLOWER-STABLE-CHANGED", CHANGES_INSTANCE],
             overrides={Do.REPLACE_HOLDER: forgetful} if revision.name == "forgetful" else {},
         )
 
@@ -128,6 +129,43 @@ def test_a_violation_that_is_not_inherited_is_told_and_is_no_failure(
     assert obligations == sum(parts)
     said = "kafka-4 breaks it by JOIN-FOLLOWER-STABLE-CHANGED, which this revision does not have"
     assert f"  rebalance-has-a-cause: {said}" in result.stdout
+
+
+def test_the_consumer_protocol_is_proved_and_what_a_release_breaks_is_a_step() -> None:
+    kept = run("--revision", "consumer-4.4", "--property", "an-entry-names-its-member")
+    broken = run("--revision", "consumer-4.3.1", "--property", "an-entry-names-its-member")
+
+    assert kept.return_value == broken.return_value == 0
+    assert kept.stdout.startswith("consumer-4.4: every obligation is proved\n")
+    assert broken.stdout.startswith(
+        "consumer-4.3.1: every obligation is proved, or fails as expected\n"
+    )
+    assert f"an-entry-names-its-member, by {CHANGES_INSTANCE}: fails" in broken.stdout
+    assert "      then: a join of m1 with instance " in broken.stdout
+
+
+def test_of_the_consumer_protocol_it_says_what_only_check_does(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    there = json.loads(run("--revision", "pr-23542", "--json").stdout)["only_elsewhere"]
+    with pytest.raises(SystemExit) as ended:
+        main(["prove", "--revision", "pr-23542", "--property", "a-target-is-complete"])
+
+    assert ended.value.code == 64
+    assert "a-target-is-complete is not checked by proof, but by exploration" in (
+        capsys.readouterr().err
+    )
+    assert {"a-target-is-complete", "a-repeated-join-comes-through"} <= set(there["exploration"])
+    assert not {"a-partition-has-one-owner", "one-client-per-id"} & set(there["exploration"])
+
+
+def test_a_protocol_without_proofs_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["prove", "--revision", "streams-4.4"])
+
+    assert ended.value.code == 64
+    said = " ".join(capsys.readouterr().err.split())
+    assert "`fencepost prove` knows the classic and the consumer protocol only" in said
 
 
 def test_a_failure_is_shown_as_a_step_and_exits_1(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,7 +41,6 @@ def test_a_target_without_a_list_is_named_with_the_remedy(name: str, words: str)
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("prove", "--revision", "consumer-4.3"),
         ("fuzz", "model:consumer-4.3"),
         ("fuzz", "model", "--revision", "consumer-4.3"),
         ("compare", "model:consumer-4.3", "model:consumer-4.4"),
