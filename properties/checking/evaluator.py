@@ -26,9 +26,9 @@ from fencepost.properties.claims.property_registry import (
 )
 from fencepost.properties.claims.world_properties import DECIDED
 from fencepost.properties.explorer.exploration import Check
-from fencepost.properties.logic.abstraction import Abstraction, AbstractStep, answered_about
 from fencepost.properties.logic.formula_closure import Closure
 from fencepost.properties.logic.logic import Engine, Formula, Property, PropertyKind
+from fencepost.properties.logic.structures import Abstraction, AbstractStep, answered_about
 from fencepost.properties.worlds.views import StepView, WorldView
 from fencepost.properties.worlds.world import Act, World, Worlds
 from fencepost.properties.worlds.worlds_by_protocol import worlds_of

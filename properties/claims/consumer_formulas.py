@@ -176,8 +176,8 @@ KEPT: tuple[Property, ...] = (
         src.KIP_HEARTBEAT,
         all_of(
             *(
-                for_all(X, Y, P, implies(all_of(one.now(X, P), other.now(Y, P)), same(X, Y)))
-                for one, other in (
+                for_all(X, Y, P, implies(all_of(left.now(X, P), right.now(Y, P)), same(X, Y)))
+                for left, right in (
                     (ASSIGNED, ASSIGNED),
                     (ASSIGNED, REVOKING),
                     (REVOKING, REVOKING),
@@ -294,7 +294,7 @@ KEPT: tuple[Property, ...] = (
         _SOMEBODY,
     ),
     _kept(
-        "epoch-0-is-nobodys",
+        "epoch-zero-is-nobodys",
         "A group of epoch 0 has neither members nor entries.",
         src.KIP_HEARTBEAT,
         implies(

@@ -41,7 +41,7 @@ _SAFETY = {
         "a-target-is-legal",
         "there-is-one-of-each",
         "nothing-is-a-strangers",
-        "epoch-0-is-nobodys",
+        "epoch-zero-is-nobodys",
         "a-client-owns-what-is-its",
         "a-stranger-is-never-heard",
         "an-answer-says-what-is",

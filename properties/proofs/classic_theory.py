@@ -18,7 +18,6 @@ from fencepost.model.history.events import OPERATED
 from fencepost.model.table.table import Table
 from fencepost.properties.claims.invariants import WITHIN_A_BATCH
 from fencepost.properties.logic import classic_signature as sig
-from fencepost.properties.logic.abstraction import AbstractStep
 from fencepost.properties.logic.classic_signature import (
     FAILOVER,
     JOIN_PHASE,
@@ -41,13 +40,14 @@ from fencepost.properties.logic.logic import (
     negate,
     same,
 )
+from fencepost.properties.logic.structures import AbstractStep
 from fencepost.properties.proofs.abstract_effects import EFFECTS
 from fencepost.properties.proofs.abstract_guards import GUARDS
 from fencepost.properties.proofs.abstract_steps import RUNS, paths
 from fencepost.properties.proofs.counterexamples import ModelReader
 from fencepost.properties.proofs.theory import (
     AbstractEffect,
-    Asked,
+    Lookup,
     Path,
     Theory,
     becomes,
@@ -103,10 +103,10 @@ FRESH_IS_NOBODYS = for_all(
 def _assumes(path: Path) -> Iterator[Formula]:
     yield FRESH_IS_NOBODYS
     if not path.naming or path.at_the_end:
-        yield from (negate(given.now()) for given in (sig.MID_GIVEN, sig.INST_GIVEN))
+        yield from (negate(flag.now()) for flag in (sig.MID_GIVEN, sig.INST_GIVEN))
 
 
-def _asked(table: Table) -> Iterator[Asked]:
+def _lookups(table: Table) -> Iterator[Lookup]:
     if TRIGGER not in table.features:
         yield table.name, {}, True
         return
@@ -232,7 +232,7 @@ CLASSIC_THEORY = Theory(
     guards=GUARDS,
     effects=EFFECTS,
     runs=RUNS,
-    asked=_asked,
+    lookups=_lookups,
     paths=paths,
     event=_event,
     named=_named,

@@ -225,7 +225,7 @@ _LEGAL = all_of(
     for_all(X, P, implies(TARGET.now(X, P), MEMBER.now(X))),
     for_all(X, Y, P, implies(all_of(TARGET.now(X, P), TARGET.now(Y, P)), same(X, Y))),
 )
-"""What every assignor keeps to: a partition is meant for one member at most."""
+"""The condition that every assignor meets: a partition is meant for one member at most."""
 _REMADE = AbstractEffect(
     (
         AnyThat(TARGET, _LEGAL),
@@ -381,6 +381,6 @@ BEGINS = AbstractEffect(
         becomes(REMADE, FALSE),
     )
 )
-"""What a step knows of itself as it begins."""
+"""The knowledge of a step about itself as it begins."""
 SESSION_FIRES = AbstractEffect(_off(SESSION))
 REBALANCE_TIMER_FIRES = AbstractEffect(_off(HURRIED))

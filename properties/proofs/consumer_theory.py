@@ -29,7 +29,6 @@ from fencepost.model.messages.errors import Error
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import Rule, Table
 from fencepost.properties.logic import consumer_signature as sig
-from fencepost.properties.logic.abstraction import AbstractStep
 from fencepost.properties.logic.consumer_signature import E, F, I, P, X
 from fencepost.properties.logic.logic import (
     Formula,
@@ -44,6 +43,7 @@ from fencepost.properties.logic.logic import (
     same,
     up_to,
 )
+from fencepost.properties.logic.structures import AbstractStep
 from fencepost.properties.proofs.consumer_effects import (
     BEGINS,
     EFFECTS,
@@ -54,8 +54,8 @@ from fencepost.properties.proofs.consumer_guards import GUARDS
 from fencepost.properties.proofs.counterexamples import ModelReader
 from fencepost.properties.proofs.theory import (
     AbstractEffect,
-    Asked,
     Effects,
+    Lookup,
     Path,
     Stage,
     Theory,
@@ -102,14 +102,14 @@ def paths(revision: Revision, overrides: Effects) -> tuple[Path, ...]:
     return tuple(
         path
         for table in revision.tables.values()
-        if _is_asked(revision, table)
+        if _is_used(revision, table)
         for rule in table.rules()
         for path in _of_rule(table, rule, *effects_of(rule, effects, unknown))
     )
 
 
-def _is_asked(revision: Revision, table: Table) -> bool:
-    """Return True if a table is ever asked: one of partitions, if commits are decided by them."""
+def _is_used(revision: Revision, table: Table) -> bool:
+    """Return True if a table is used: one of partitions, if commits are decided by them."""
     of_commits = revision.tables.get(table.name.removesuffix(_PARTITION), table)
     by_partition = any(Do.ANSWER_PARTITIONS in rule.effect for rule in of_commits.rules())
     return of_commits is table or by_partition
@@ -142,7 +142,7 @@ def answer_of(rule: Rule) -> Error | None:
     return Error.NONE if rule.answer is None and ANSWERS & set(rule.effect) else rule.answer
 
 
-def _asked(table: Table) -> Iterator[Asked]:
+def _lookups(table: Table) -> Iterator[Lookup]:
     yield table.name, {}, True
 
 
@@ -171,7 +171,7 @@ def _assumes(path: Path) -> Iterator[Formula]:
     if path.table not in FIRES:
         yield _FRESH
     if not path.naming:
-        yield from (negate(given.now()) for given in (sig.MID_GIVEN, sig.INST_GIVEN))
+        yield from (negate(flag.now()) for flag in (sig.MID_GIVEN, sig.INST_GIVEN))
 
 
 _SIZES = ((1, 1, 1, 3), (1, 1, 1, 4), (2, 1, 1, 4), (2, 2, 1, 4), (2, 2, 2, 5), (3, 2, 2, 5))
@@ -225,7 +225,7 @@ def _words(step: AbstractStep, rules: tuple[str, ...]) -> tuple[str, ...]:
 def _group_words(group: AbstractConsumerGroup) -> str:
     if not group.exists:
         return "there is no group"
-    parts = [f"epoch {_one(group.group_at)}, target of {_one(group.target_at)}"]
+    parts = [f"epoch {_epochs(group.group_at)}, target of {_epochs(group.target_at)}"]
     parts += [_member_words(group, member_id) for member_id in sorted(group.member)]
     if not group.member:
         parts.append("no members")
@@ -242,12 +242,12 @@ def _member_words(group: AbstractConsumerGroup, member_id: str) -> str:
     epochs = [epoch for other, epoch in group.at if other == member_id]
     seats = sorted(instance for other, instance in group.seat if other == member_id)
     says = [f"has {' and '.join(seats)}" if seats else "is dynamic"]
-    says += ["is released" if -2 in epochs else f"is at epoch {_one(epochs)}"]
+    says += ["is released" if -2 in epochs else f"is at epoch {_epochs(epochs)}"]
     for rows, words in ((group.assigned, "is assigned"), (group.revoking, "is to give up")):
         mine = [_p(p) for other, p in sorted(rows) if other == member_id]
         says += [f"{words} {', '.join(mine)}"] if mine else []
     for ids, words in (
-        (group.unrevoked, "is to say that it gave up"),
+        (group.unrevoked, "has still to confirm that it gave them up"),
         (group.unreleased, "waits for others"),
         (group.hurried, "has a rebalance timer"),
     ):
@@ -255,7 +255,7 @@ def _member_words(group: AbstractConsumerGroup, member_id: str) -> str:
     return f"{member_id} {', '.join(says)}"
 
 
-def _one(epochs: Any) -> str:
+def _epochs(epochs: Any) -> str:
     return " and ".join(map(str, sorted(epochs))) or "none"
 
 
@@ -294,7 +294,7 @@ CONSUMER_THEORY = Theory(
     guards=GUARDS,
     effects=EFFECTS,
     runs=RUNS,
-    asked=_asked,
+    lookups=_lookups,
     paths=paths,
     event=lambda path: path.table,
     named=_named,

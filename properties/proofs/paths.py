@@ -330,7 +330,7 @@ def encode(
     values = (theory.event(path), path.rule.id, path.answer)
     answers: dict[Feature, Hashable] = dict(zip(EVENT_FEATURES, values, strict=True))
     scene = event_scene(theory, answers, table=path.table, universe=universe)
-    constraints = [*invariants, *(translate(said, scene) for said in theory.assumes(path))]
+    constraints = [*invariants, *(translate(each, scene) for each in theory.assumes(path))]
     begun = perform(theory.begins(path), scene, "")[0].now
     scene = replace(scene, now=begun, then=begun)
     here = scene
@@ -346,7 +346,7 @@ def encode(
     return Encoded(constraints, replace(scene, then=here.now), picked)
 
 
-def said_of_groups(claim: Property) -> Formula:
+def group_statement(claim: Property) -> Formula:
     """Return the formula of an invariant."""
     formula = claim.formula if claim.invariant is None else claim.invariant
     assert formula is not None
@@ -355,7 +355,7 @@ def said_of_groups(claim: Property) -> Formula:
 
 def before(claim: Property, scene: Scene, theory: Theory, *, batch: bool) -> Z:
     """Return an invariant as it holds before the step; in a batch some hold only at its start."""
-    formula = said_of_groups(claim)
+    formula = group_statement(claim)
     return translate(theory.weaker(claim, formula) if batch else formula, scene)
 
 
@@ -373,7 +373,7 @@ def is_untouched(claim: Property, path: Path) -> bool:
     is_invariant = claim.kind is PropertyKind.STATE or claim.invariant is not None
     if not is_invariant or path.is_of_a_batch or claim.formula is None:
         return False
-    return not (_mentioned(said_of_groups(claim)) & path.touched())
+    return not (_mentioned(group_statement(claim)) & path.touched())
 
 
 def _mentioned(formula: Formula) -> frozenset[str]:

@@ -12,7 +12,6 @@ from types import SimpleNamespace
 from typing import Any
 
 from fencepost.model.table.table import Rule
-from fencepost.properties.logic.abstraction import Abstraction
 from fencepost.properties.logic.formula_closure import (
     SetClosure,
     Things,
@@ -21,6 +20,7 @@ from fencepost.properties.logic.formula_closure import (
     slot,
 )
 from fencepost.properties.logic.logic import TRUE, Sort
+from fencepost.properties.logic.structures import Abstraction
 from fencepost.properties.proofs.theory import (
     AbstractEffect,
     AnyThat,

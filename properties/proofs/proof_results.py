@@ -13,7 +13,7 @@ from enum import Enum
 from typing import Any
 
 from fencepost.model.table.expr import word
-from fencepost.properties.logic.abstraction import AbstractStep
+from fencepost.properties.logic.structures import AbstractStep
 
 
 class Result(Enum):

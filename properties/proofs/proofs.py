@@ -45,14 +45,14 @@ from fencepost.properties.proofs.paths import (
     domains,
     encode,
     event_scene,
+    group_statement,
     is_untouched,
     premise,
-    said_of_groups,
     translate,
 )
 from fencepost.properties.proofs.proof_results import Obligation, Proof, Result
 from fencepost.properties.proofs.theories import theory_of
-from fencepost.properties.proofs.theory import Asked, Effects, Path, Theory, features_in
+from fencepost.properties.proofs.theory import Effects, Lookup, Path, Theory, features_in
 
 
 def prove_tables(
@@ -64,19 +64,19 @@ def prove_tables(
 ) -> Iterator[Obligation]:
     """Prove that every table is total and unambiguous, and rules out no point that can occur."""
     for table in revision.tables.values():
-        for asked in theory.asked(table):
-            yield from _prove(table, asked, theory, invariants, solver, ask)
+        for lookup in theory.lookups(table):
+            yield from _prove(table, lookup, theory, invariants, solver, ask)
 
 
 def _prove(
     table: Table,
-    asked: Asked,
+    lookup: Lookup,
     theory: Theory,
     invariants: Collection[Property],
     solver: Callable[[], Z],
     ask: Ask,
 ) -> Iterator[Obligation]:
-    name, answers, is_assumed = asked
+    name, answers, is_assumed = lookup
     guards = theory.guards
     scene = event_scene(theory, dict(answers), table=table.name)
     known = [translate(axiom, scene) for axiom in theory.axioms]
@@ -315,7 +315,7 @@ class _ProofSearch:
     def _initial(self) -> Iterator[Obligation]:
         abstraction = self.theory.abstraction
         for claim in invariants_of(self._goals):
-            holds = abstraction.evaluate(said_of_groups(claim), abstraction.nothing)
+            holds = abstraction.evaluate(group_statement(claim), abstraction.nothing)
             result = Result.PROVED if holds else Result.FAILED
             detail = "" if holds else "it does not hold of a group that doesn't exist"
             yield Obligation(claim.kind.value, claim.id, "at first", result, detail)

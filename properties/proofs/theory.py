@@ -17,7 +17,6 @@ from fencepost.model.revision import Revision
 from fencepost.model.table import expr
 from fencepost.model.table.expr import Expr, Feature
 from fencepost.model.table.table import OwnStep, Rule, Table
-from fencepost.properties.logic.abstraction import Abstraction, AbstractStep
 from fencepost.properties.logic.logic import (
     TRUE,
     Formula,
@@ -31,6 +30,7 @@ from fencepost.properties.logic.logic import (
     is_now,
     negate,
 )
+from fencepost.properties.logic.structures import Abstraction, AbstractStep
 
 if TYPE_CHECKING:
     from fencepost.properties.proofs.counterexamples import ModelReader
@@ -259,8 +259,8 @@ class Guards:
         return all_of(self.formula(rule.guard), *before)
 
 
-Asked = tuple[str, Mapping[Feature, Hashable], bool]
-"""How a table is asked: its name, features with a known value, True if the invariants hold."""
+Lookup = tuple[str, Mapping[Feature, Hashable], bool]
+"""A lookup in a table: its name, features with a known value, True if the invariants hold."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -268,7 +268,7 @@ class Theory:
     """All that proofs need of one protocol.
 
     `axioms`: what is so of all groups and events.  `effects`: of each verb.  `runs`: table → what
-    is so where its event occurs.  `asked`: the ways in which a table is asked.  `paths`: makes the
+    is so where its event occurs.  `lookups`: those in a table.  `paths`: makes the
     abstract steps of a revision, of which some effects may be others.
 
     Of a path: `event`: its event, as formulas name it; `named`: who it names, of X; `begins`: what
@@ -283,7 +283,7 @@ class Theory:
     guards: Guards
     effects: Effects
     runs: Mapping[str, Formula]
-    asked: Callable[[Table], Iterable[Asked]]
+    lookups: Callable[[Table], Iterable[Lookup]]
     paths: Callable[[Revision, Effects], tuple[Path, ...]]
     event: Callable[[Path], str]
     named: Callable[[str], Formula]

@@ -26,7 +26,6 @@ from fencepost.model.table.table import Rule
 from fencepost.model.work import CLEANUP as CLEANUP_TIMER
 from fencepost.model.work import RETENTION as RETENTION_TIMER
 from fencepost.model.work import Emission, Incoming, Timer
-from fencepost.properties.logic.abstraction import Abstraction
 from fencepost.properties.logic.classic_signature import (
     CLASSIC_SIGNATURE,
     CLEANUP,
@@ -37,6 +36,7 @@ from fencepost.properties.logic.classic_signature import (
     SESSION_END,
     SYNC_PHASE,
 )
+from fencepost.properties.logic.structures import Abstraction
 from fencepost.properties.worlds.views import StepView
 
 Ids = frozenset[str]

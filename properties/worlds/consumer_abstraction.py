@@ -31,7 +31,6 @@ from fencepost.model.messages.messages import LeaveGroupRequest
 from fencepost.model.messages.subscription import TopicPartition
 from fencepost.model.work import CLEANUP as CLEANUP_TIMER
 from fencepost.model.work import Incoming, Timer
-from fencepost.properties.logic.abstraction import Abstraction
 from fencepost.properties.logic.consumer_signature import (
     CLEANUP,
     CONSUMER_SIGNATURE,
@@ -39,6 +38,7 @@ from fencepost.properties.logic.consumer_signature import (
     REBALANCE_END,
     SESSION_END,
 )
+from fencepost.properties.logic.structures import Abstraction
 from fencepost.properties.worlds.abstraction import first_error
 from fencepost.properties.worlds.views import StepView
 

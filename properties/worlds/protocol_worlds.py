@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fencepost.model.messages.shapes import Message
 from fencepost.model.work import Emission
-from fencepost.properties.logic.abstraction import Abstraction
+from fencepost.properties.logic.structures import Abstraction
 
 if TYPE_CHECKING:
     from fencepost.properties.worlds.scope import NamedScope, Scope

@@ -139,8 +139,8 @@ _FORMULAS = """\
 A property with a `formula` in place of `holds` is explored, and proved for any number of members.
 Its premise is a formula, too. Connectives are in `fencepost.properties.logic.logic`: `all_of`,
 `any_of`, `negate`, `implies`, `iff`, `same`, `for_all`, `exists`, `an_id`, `an_instance`, `is_now`,
-`is_then`. Relations are in `fencepost.properties.logic.classic_signature`, and for the consumer
-protocol in `consumer_signature` beside it; there are no deadlines and no bytes.
+`is_then`. Relations are in `fencepost.properties.logic.classic_signature`, of the consumer protocol
+in `fencepost.properties.logic.consumer_signature`; there are no deadlines and no bytes.
 `MEMBER.now(x)` is true before the step, `MEMBER.then(x)` after it. For example, no step removes a
 member: `X = an_id("x")`, `for_all(X, implies(MEMBER.now(X), MEMBER.then(X)))`.
 

@@ -41,7 +41,6 @@ from fencepost.properties.checking.evaluator import Evaluator, is_quiet
 from fencepost.properties.claims.property_registry import PROPERTIES, find_property
 from fencepost.properties.claims.world_properties import DECIDED
 from fencepost.properties.explorer.explorer import explore
-from fencepost.properties.logic.abstraction import AbstractStep
 from fencepost.properties.logic.classic_signature import (
     FAILOVER,
     JOIN_PHASE,
@@ -50,6 +49,7 @@ from fencepost.properties.logic.classic_signature import (
     SYNC_PHASE,
 )
 from fencepost.properties.logic.logic import FALSE, TRUE, Engine, Formula, Property, PropertyKind
+from fencepost.properties.logic.structures import AbstractStep
 from fencepost.properties.worlds.abstraction import (
     AbstractEvent,
     AbstractGroup,

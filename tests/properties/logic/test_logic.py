@@ -5,7 +5,6 @@ import itertools
 import pytest
 
 from fencepost.model.classic.vocabulary import STATE, GroupState
-from fencepost.properties.logic.abstraction import AbstractStep
 from fencepost.properties.logic.classic_signature import (
     CLASSIC_SIGNATURE,
     FRESH,
@@ -44,6 +43,7 @@ from fencepost.properties.logic.logic import (
     same,
     text,
 )
+from fencepost.properties.logic.structures import AbstractStep
 from fencepost.properties.worlds.abstraction import (
     AbstractEvent,
     AbstractGroup,
