@@ -17,7 +17,13 @@ from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from fencepost.model.messages.errors import error_name
-from fencepost.model.messages.subscription import assignment_label
+from fencepost.model.messages.subscription import (
+    assignment_label,
+    encode_assignment,
+    is_later,
+    readable_assignment,
+    version_of,
+)
 
 Body = Mapping[str, Any]
 Names = Mapping[str, str]
@@ -156,13 +162,27 @@ def _cut(text: str) -> tuple[str, str]:
 
 
 def decoded(value: Any) -> str:
-    """Decode base64 if its text is readable; else return it as it is."""
+    """Decode base64 if it is text or an assignment that is readable; else return it as it is."""
     try:
         data = base64.b64decode(value, validate=True)
-        text = assignment_label(data) or data.decode("utf-8")
+        label = assignment_label(data)
+        if label is None and (partitions := _plain_assignment(data)) is not None:
+            return f"of {partitions}"
+        text = label or data.decode("utf-8")
     except (binascii.Error, UnicodeDecodeError, TypeError, ValueError):
         return f"base64 {value}"
     return f'"{text}"' if text.isprintable() else f"base64 {value}"
+
+
+def _plain_assignment(data: bytes) -> str | None:
+    """Return the partitions of an assignment without user data, e.g. `t-0, t-1`; None: it is none.
+
+    The bytes must be those of this very assignment, in the version that they name.
+    """
+    partitions = readable_assignment(data)
+    if data != encode_assignment(partitions, version_of(data)) or is_later(version_of(data)):
+        return None
+    return ", ".join(f"{topic}-{number}" for topic, number in partitions) or "nothing"
 
 
 def with_names(text: str, names: Names) -> str:

@@ -11,6 +11,7 @@ import pytest
 from fencepost.model.history.words import (
     WrongField,
     answer_words,
+    decoded,
     made_by,
     plural,
     quoted,
@@ -19,6 +20,7 @@ from fencepost.model.history.words import (
     without_names,
     wrong_field,
 )
+from fencepost.model.messages.subscription import TopicPartition, encode_assignment
 
 
 @pytest.mark.parametrize(
@@ -145,3 +147,14 @@ _REFUSED = "JoinGroup: UNKNOWN_MEMBER_ID, member id"
 )
 def test_observed_words_without_names_and_numbers(one: str, other: str, same: bool) -> None:
     assert (without_names(one) == without_names(other)) is same
+
+
+def test_an_assignment_that_a_coordinator_makes_is_in_words() -> None:
+    def words(data: bytes) -> str:
+        return decoded(base64.b64encode(data).decode())
+
+    both = encode_assignment([TopicPartition("t", 0), TopicPartition("u", 1)], 0)
+    assert words(both) == "of t-0, u-1"
+    assert words(encode_assignment([])) == "of nothing"
+    for other in (both + b"\0", both[:-1], encode_assignment([], user_data=b"")):
+        assert words(other).startswith("base64 ")
