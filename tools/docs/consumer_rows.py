@@ -21,14 +21,6 @@ class Row(NamedTuple):
     step: int
 
 
-class Uncovered(NamedTuple):
-    """A measured situation of which no case asks, and the reason."""
-
-    id: str
-    about: str
-    why: str
-
-
 _FULL = "CG-JOIN-GROUP-FULL/second-process-in-a-full-group"
 _WRONG_FULL = "CG-BEAT-GROUP-FULL/wrong-id-in-a-full-group"
 _UNKNOWN_FULL = "CG-BEAT-GROUP-FULL/unknown-member-of-a-full-group"
@@ -631,15 +623,4 @@ ROWS = (
         "CG-JOIN-RETURN-CHANGED/restart-within-the-interval",
         3,
     ),
-)
-
-_MIXED = "groups with classic members have another catalogue"
-UNCOVERED = (
-    Uncovered("C7", "upgrade of a classic group that is refused", _MIXED),
-    Uncovered("J12", "join with the instance of a classic member", _MIXED),
-    Uncovered("H10", "heartbeat of a classic member", _MIXED),
-    Uncovered("L7, L8", "leaves in a group with classic members", _MIXED),
-    Uncovered("T6 to T8", "timers of classic members", _MIXED),
-    Uncovered("F3", "session of a classic member after a failover", _MIXED),
-    Uncovered("K1 to K14", "migration in both directions", _MIXED),
 )

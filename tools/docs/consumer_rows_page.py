@@ -20,12 +20,16 @@ from fencepost.conformance.run.certify import Options, open_target
 from fencepost.conformance.targets.target_registry import TargetOptions, find_revision, find_target
 from fencepost.properties.judging.explain import steps_of
 from fencepost.properties.judging.outcome import Outcome
+from tools.docs import mixed_rows
 from tools.docs.certificates_page import read_all
 from tools.docs.consumer_findings import KAFKA
-from tools.docs.consumer_rows import ROWS, UNCOVERED, Row
+from tools.docs.consumer_rows import ROWS, Row
 
 FILE = Path("consumer-rows.md")
 CERTIFICATES = Path("certificates", "consumer")
+MIXED_CERTIFICATES = Path("certificates", "mixed")
+MIXED = {name.replace("consumer", "mixed"): version for name, version in KAFKA.items()}
+"""The revision of each release for groups with classic members, and the release."""
 _BASE = "consumer-4.3"
 _AREAS = {
     "C": "Checks",
@@ -37,6 +41,8 @@ _AREAS = {
     "": "Epochs, failovers, administrators, batches",
 }
 _HEARTBEAT = re.compile(r"(?P<error>\w+)(?:, epoch -?\d+)?(?:, assigned (?P<parts>.+))?")
+_GENERATION = re.compile(r'(, generation 0)?(?:, generation \d+)?, follows ""')
+"""A join of a consumer group: only generation 0 means something."""
 _GROUP = re.compile(r"g (?P<state>\w+), epoch (?P<epoch>\d+), target of epoch (?P<target>\d+)")
 _MEMBER = re.compile(r"(\w+): epoch (-?\d+), assigned ([^;\]]*?), target ([^;\]]*)")
 
@@ -87,7 +93,11 @@ async def _answers_of(revision: str, rows: Sequence[Row]) -> Answers:
 
 
 def short(answer: str) -> str:
-    """Return an answer without the names of partitions, which depend on the assignor."""
+    """Return an answer without the names of partitions, which depend on the assignor.
+
+    Generations are left out, too, since the first epoch depends on the release.
+    """
+    answer = _GENERATION.sub(r"\1", answer)
     if group := _GROUP.match(answer):
         parts = [f"{group['state']}, epoch {group['epoch']}, target of {group['target']}"]
         for name, _, has, target in _MEMBER.findall(answer):
@@ -114,19 +124,21 @@ def _lines(docs: Path) -> Iterator[str]:
     answers = {name: answers_of(name, ROWS) for name in KAFKA}
     yield _TITLE
     for area, rows in groupby(ROWS, key=_area):
-        yield f"## {area}"
-        yield ""
-        yield f"| row | situation | case, step | Kafka | {' | '.join(others)} |"
-        yield "|---" * (4 + len(others)) + "|"
-        for row in rows:
-            yield line(row, answers, certificates, others)
-        yield ""
-    yield "## Rows without a case"
+        lines = [line(row, answers, certificates, others) for row in rows]
+        yield from _table(area, others, lines)
+    mixed = {c["target"]: c for c in read_all(docs / MIXED_CERTIFICATES)}
+    answers = {name: answers_of(name, mixed_rows.ROWS) for name in MIXED}
+    lines = [line(row, answers, mixed, (), MIXED) for row in mixed_rows.ROWS]
+    yield from _table("Groups with classic members", (), lines)
+
+
+def _table(title: str, others: Sequence[str], lines: Iterable[str]) -> Iterator[str]:
+    columns = ("row", "situation", "case, step", "Kafka", *others)
+    yield f"## {title}"
     yield ""
-    yield "| row | situation | reason |"
-    yield "|---|---|---|"
-    for uncovered in UNCOVERED:
-        yield f"| {' | '.join(uncovered)} |"
+    yield f"| {' | '.join(columns)} |"
+    yield "|---" * len(columns) + "|"
+    yield from lines
     yield ""
 
 
@@ -144,14 +156,17 @@ def line(
     answers: Mapping[str, Answers],
     certificates: Mapping[str, Mapping[str, Any]],
     others: Sequence[str],
+    kafka: Mapping[str, str] = KAFKA,
 ) -> str:
-    """Return the line of a row; `answers` by revision, `certificates` by target."""
+    """Return the line of a row.
+
+    `answers` by revision, `certificates` by target; `kafka`: revisions and their releases.
+    """
     releases = [
         (version, _cell(row, certificates[f"kafka:{version}"], answers[name].of(row)))
-        for name, version in KAFKA.items()
+        for name, version in kafka.items()
     ]
-    usual = answers[_BASE].of(row)
-    cells = [_cell(row, certificates[other], usual) for other in others]
+    cells = [_cell(row, certificates[other], answers[_BASE].of(row)) for other in others]
     case = f"`{row.case}`, {row.step}"
     return f"| {' | '.join((row.id, row.about, case, by_release(releases), *cells))} |"
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import pytest
 from support.places import ROOT
 
-from fencepost.conformance.cases import CONSUMER_ENTRIES
+from fencepost.conformance.cases import CONSUMER_ENTRIES, MIXED_ENTRIES
+from tools.docs import mixed_rows
 from tools.docs.certificates_page import read_all
 from tools.docs.consumer_findings import KAFKA
-from tools.docs.consumer_rows import ROWS, UNCOVERED
+from tools.docs.consumer_rows import ROWS
 from tools.docs.consumer_rows_page import (
     CERTIFICATES,
     FILE,
+    MIXED,
+    MIXED_CERTIFICATES,
     answers_of,
     by_release,
     line,
@@ -32,10 +35,20 @@ def test_the_lines_are_what_is_made_now() -> None:
         assert made in WRITTEN, "make it anew: python -m tools.docs.consumer_rows_page docs"
 
 
+def test_the_lines_of_mixed_groups_are_what_is_made_now() -> None:
+    certificates = {c["target"]: c for c in read_all(DOCS / MIXED_CERTIFICATES)}
+    sample = mixed_rows.ROWS[::9]
+    answers = {name: answers_of(name, sample) for name in MIXED}
+    for row in sample:
+        made = line(row, answers, certificates, (), MIXED)
+        assert made in WRITTEN, "make it anew: python -m tools.docs.consumer_rows_page docs"
+
+
 def test_each_row_is_there_once_with_a_case_of_the_catalogue() -> None:
-    known = {case.id for case in CONSUMER_ENTRIES}
-    assert [row.id for row in ROWS if row.case not in known] == []
-    ids = [row.id for row in (*ROWS, *UNCOVERED)]
+    for rows, cases in ((ROWS, CONSUMER_ENTRIES), (mixed_rows.ROWS, MIXED_ENTRIES)):
+        known = {case.id for case in cases}
+        assert [row.id for row in rows if row.case not in known] == []
+    ids = [row.id for row in (*ROWS, *mixed_rows.ROWS)]
     assert len(set(ids)) == len(ids)
     for each in ids:
         assert sum(written.startswith(f"| {each} | ") for written in WRITTEN) == 1
@@ -53,6 +66,8 @@ def test_no_row_is_of_a_case_that_was_not_run() -> None:
         ("NONE, epoch -2", "NONE"),
         ("UNRELEASED_INSTANCE_ID", "UNRELEASED_INSTANCE_ID"),
         ("t-0 NONE", "t-0 NONE"),
+        ('NONE, generation 3, follows ""', "NONE"),
+        ('NONE, generation 0, follows ""', "NONE, generation 0"),
         ("g Empty, epoch 3, target of epoch 2", "Empty, epoch 3, target of 2"),
         (
             "g Stable, epoch 3, target of epoch 3 [A1: epoch 3, assigned t-0, t-1, target t-0]",
