@@ -24,7 +24,7 @@ from fencepost.conformance.targets.target import Target
 from fencepost.conformance.targets.target_registry import (
     TargetOptions,
     UnknownTargetError,
-    find_model,
+    find_coordinator,
     find_target,
 )
 from fencepost.traces.files.bounded import own_version
@@ -112,10 +112,11 @@ def adapter_command(name: str) -> int:
     """Run the model as a program on stdin and stdout.
 
     It speaks adapter protocol 1 (`fencepost schema adapter-protocol`).  mutant:NAME is the model
-    with one fault.
+    with one fault.  A release of the consumer protocol, such as model:consumer-4.4, has classic
+    groups too, and groups with members of both protocols.
 
     Where the protocol permits several choices, the model takes the first: the leader by member id,
     the protocol by name.  A new member id is the instance id (or client id) and a number.
     """
-    coordinator = ModelCoordinator(find_model(name), own_version())
+    coordinator = ModelCoordinator(find_coordinator(name), own_version())
     return serve(coordinator, sys.stdin.buffer, sys.stdout.buffer)

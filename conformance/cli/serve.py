@@ -27,7 +27,7 @@ from fencepost.conformance.serve.broker_apis import (
     parse_release,
 )
 from fencepost.conformance.serve.broker_history import History, appending
-from fencepost.conformance.targets.target_registry import find_model
+from fencepost.conformance.targets.target_registry import find_coordinator
 from fencepost.model.consumer.settings import ALL_SETTINGS, MAX_SIZE
 from fencepost.model.coordinator import CONFIG_DEFAULTS, NAMED_VALUES
 from fencepost.traces.files.bounded import own_version
@@ -210,7 +210,7 @@ def serve_command(
         )
     if advertise is not None and nodes > 1:
         raise click.UsageError("--advertise is for one node: leave out --nodes")
-    revision = find_model(name)
+    revision = find_coordinator(name)
     if foreign := settings.keys() - {*CONFIG_DEFAULTS, *revision.protocol.settings}:
         raise click.UsageError(
             f"{revision.name} has no setting {min(foreign)}: it is of the consumer protocol, so "

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -25,6 +26,7 @@ from fencepost.model.consumer.consumer_protocol import CONSUMER
 from fencepost.model.coordinator import CONFIG_DEFAULTS, Coordinator
 from fencepost.model.revision import Revision
 from fencepost.model.revisions import revisions
+from fencepost.model.revisions.mixed_releases import MIXED_REVISIONS
 from fencepost.model.suggestions import nearest
 from fencepost.properties.judging.known_failures import aliases_of
 from fencepost.traces.files.bounded import own_version
@@ -136,7 +138,7 @@ def find_target(name: str, options: TargetOptions) -> Target:
         case ("model", _) | ("mutant", True):
             from fencepost.conformance.targets.in_process import InProcessTarget
 
-            return InProcessTarget(name, find_model(name), own_version())
+            return InProcessTarget(name, find_coordinator(name), own_version())
         case "tcp", True if rest.startswith("//"):
             from fencepost.conformance.targets.tcp.tcp import TcpTarget
 
@@ -347,6 +349,18 @@ def find_revision(name: str) -> Revision:
         return revisions.find(name)
     except KeyError as error:
         raise UnknownTargetError(str(error.args[0])) from None
+
+
+@cache
+def find_coordinator(name: str) -> Revision:
+    """Return the revision that the model of this name runs.  Raises UnknownTargetError.
+
+    A release of the consumer protocol runs its revision of mixed groups: as in Kafka, its
+    coordinator also has classic groups, and changes one kind into the other.
+    """
+    revision = find_model(name)
+    mixed = (other for other in MIXED_REVISIONS if other.parts[-1] is revision)
+    return next((replace(other, name=revision.name) for other in mixed), revision)
 
 
 def find_model(name: str) -> Revision:

@@ -13,6 +13,7 @@ from support.places import ROOT
 from fencepost.conformance.serve.adapter import serve
 from fencepost.conformance.targets.in_process import ModelCoordinator
 from fencepost.conformance.targets.stdio.protocol_schemas import check_command, check_reply
+from fencepost.conformance.targets.target_registry import find_coordinator
 from fencepost.model.consumer.settings import SETTINGS
 from fencepost.model.coordinator import named
 from fencepost.model.revisions import revisions
@@ -30,7 +31,8 @@ def converse(*commands: Json, revision: str = "consumer-4.3") -> list[Json]:
     """Return the replies of a revision."""
     lines = b"".join(json.dumps(command).encode() + b"\n" for command in commands)
     replies = io.BytesIO()
-    serve(ModelCoordinator(revisions.find(revision)), io.BytesIO(lines), replies)
+    coordinator = ModelCoordinator(find_coordinator(f"model:{revision}"))
+    serve(coordinator, io.BytesIO(lines), replies)
     return [json.loads(line) for line in replies.getvalue().splitlines()]
 
 
@@ -91,6 +93,33 @@ def test_every_revision_answers_and_leads_a_group(revision: str) -> None:
     }
     assert body_in(second)["memberEpoch"] == -2
     assert body_in(third)["assignment"] == body_in(first)["assignment"]
+
+
+JOIN_GROUP = {
+    "groupId": "g",
+    "sessionTimeoutMs": 6000,
+    "rebalanceTimeoutMs": 6000,
+    "memberId": "",
+    "groupInstanceId": "B",
+    "protocolType": "consumer",
+    "protocols": [{"name": "range", "metadata": "AAAAAAABAAF0/////w=="}],
+}
+"""A static member of the classic protocol that subscribes to t."""
+
+
+@pytest.mark.parametrize("revision", sorted(revisions.CONSUMER_RELEASES))
+def test_a_release_has_classic_members_in_its_groups(revision: str) -> None:
+    _, _, join, described = converse(
+        reset_with(t=4),
+        beat(1, "m1", 0, instanceId="A"),
+        send(2, "JoinGroup", 5, **JOIN_GROUP),
+        send(3, "ConsumerGroupDescribe", 1, groupIds=["g"], includeAuthorizedOperations=False),
+        revision=revision,
+    )
+    assert body_in(join)["errorCode"] == 0
+    (group,) = body_in(described)["groups"]
+    kinds = {member["instanceId"]: member["memberType"] for member in group["members"]}
+    assert kinds == {"A": 1, "B": 0}
 
 
 def test_topics_that_were_not_given_do_not_exist() -> None:
