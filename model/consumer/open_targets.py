@@ -13,10 +13,12 @@ from math import prod
 
 from msgspec.structs import replace
 
-from fencepost.model.consumer.group import ConsumerGroup, Partitions
+from fencepost.model.consumer.group import ConsumerGroup
 from fencepost.model.consumer.topics import (
     MOST_TARGETS,
+    NO_SLIP,
     PartitionCount,
+    Slip,
     TooManyTargetsError,
     readers,
 )
@@ -26,14 +28,11 @@ _NOBODY = ""
 
 
 def with_open_target(
-    group: ConsumerGroup, count: PartitionCount, nobodys: Partitions = ()
+    group: ConsumerGroup, count: PartitionCount, slip: Slip = NO_SLIP
 ) -> ConsumerGroup:
-    """Return the group with a new target, of which only what every assignor does is decided.
-
-    `nobodys`: partitions that it gives to nobody.
-    """
+    """Return the group with a new target, of which only what every assignor does is decided."""
     after = replace(group, target=(), open=(), target_epoch=group.epoch)
-    choices = {p: tuple(ids) for p, ids in readers(group, count, nobodys).items()}
+    choices = {p: tuple(ids) for p, ids in readers(group, count, slip).items()}
     return _with_choices(after, choices)
 
 

@@ -12,7 +12,7 @@ from enum import Enum
 from msgspec.structs import replace
 
 from fencepost.model.consumer import answer_bodies
-from fencepost.model.consumer.consumer_work import ConsumerWork
+from fencepost.model.consumer.consumer_work import Assign, ConsumerWork
 from fencepost.model.consumer.effects import Do
 from fencepost.model.consumer.group import (
     ASSIGNMENT,
@@ -33,7 +33,7 @@ from fencepost.model.consumer.settings import (
     HEARTBEAT_INTERVAL,
     SESSION_TIMEOUT,
 )
-from fencepost.model.consumer.topics import Target, legal_targets
+from fencepost.model.consumer.topics import NO_SLIP, Slip, Target, legal_targets
 from fencepost.model.coordinator import Config
 from fencepost.model.messages.consumer_messages import ConsumerGroupHeartbeatRequest
 from fencepost.model.messages.messages import CommitRequest
@@ -255,8 +255,7 @@ def settle_empty(work: ConsumerWork) -> None:
 def recompute_target_at_once(work: ConsumerWork) -> list[ConsumerWork] | None:
     """Make the target anew, if it is older than the group: one outcome for each legal target.
 
-    A coordinator may count the part of a caller that became a copy as given, and give it to nobody:
-    seen on 4.0.1 to 4.4.0 with the assignor `uniform`, where all members have one subscription.
+    A coordinator may slip: see `_slips`.
     """
     group = work.group
     if group.epoch == group.target_epoch:
@@ -271,20 +270,48 @@ def recompute_target_at_once(work: ConsumerWork) -> list[ConsumerWork] | None:
 
 
 def _new_targets(work: ConsumerWork) -> Iterator[Target]:
-    if work.assign is not None:
-        target = work.assign(work.group, work.count)
-        mine = set() if work.is_bumped else set(_left_out(work)[-1])
-        rows = ((member_id, tuple(p for p in row if p not in mine)) for member_id, row in target)
-        yield tuple((member_id, row) for member_id, row in rows if row)
-        return
-    for nobodys in _left_out(work):
-        yield from legal_targets(work.group, work.count, nobodys)
+    slips = _slips(work)
+    if work.assign is None:
+        for slip in slips:
+            yield from legal_targets(work.group, work.count, slip)
+    else:
+        yield _assigned(work, work.assign, NO_SLIP if work.is_bumped else slips[-1])
 
 
-def _left_out(work: ConsumerWork) -> list[Partitions]:
-    """Return the choices of partitions that a new target may leave out, the first of none."""
-    mine = () if work.copied is None else work.copied[0]
-    return [(), mine] if mine else [()]
+def _assigned(work: ConsumerWork, assign: Assign, slip: Slip) -> Target:
+    """Return the target of an assignor that slips."""
+    group = work.group
+    if slip.idle:
+        topics = {topic for member in group.members for topic in member.topics}
+        group = group.with_member(replace(caller(work), topics=tuple(sorted(topics))))
+    rows = (
+        (name, tuple(p for p in row if p not in slip.nobodys))
+        for name, row in assign(group, work.count)
+    )
+    return tuple((name, row) for name, row in rows if row)
+
+
+def _slips(work: ConsumerWork) -> list[Slip]:
+    """Return how a coordinator may slip in a new target, first that it doesn't.
+
+    It takes the part of a caller that became a copy for given, and gives it to nobody: seen on
+    4.0.1 to 4.4.0 with the assignor `uniform`, where all members have one subscription.  It takes a
+    newcomer that subscribes to nothing for one that reads what the others do, where these have one
+    subscription: seen on 4.0.1 to 4.4.0; from 4.2.0 on the newcomer never gets its share.
+    """
+    slips = [NO_SLIP]
+    if work.copied is not None and work.copied[0]:
+        slips.append(Slip(nobodys=work.copied[0]))
+    if _is_idle_newcomer(work):
+        slips.append(Slip(idle=work.caller))
+    return slips
+
+
+def _is_idle_newcomer(work: ConsumerWork) -> bool:
+    member = work.group.member(work.caller)
+    if member is None or member.topics or member.regex:
+        return False
+    return work.start is not None and not work.start.has_id(work.caller)
 
 
 def recompute_target(
@@ -311,9 +338,9 @@ def leave_target_open(work: ConsumerWork) -> list[ConsumerWork] | None:
     if work.group.epoch == work.group.target_epoch:
         return None
     forks = []
-    for nobodys in _left_out(work):
+    for slip in _slips(work):
         fork = work.fork()
-        fork.group = with_open_target(work.group, work.count, nobodys)
+        fork.group = with_open_target(work.group, work.count, slip)
         fork.has_new_target = True
         forks.append(fork)
     return forks
@@ -332,10 +359,13 @@ def reconcile(work: ConsumerWork, *, is_free_at_once: bool = True) -> list[Consu
     if _waits(work):
         return [work]
     works = _with_shares(work, work.caller)
+    unsubscribed = [each.fork() for each in works if _is_idle_newcomer(each)]
+    for each in unsubscribed:
+        _reconcile(each, (), is_free_at_once=is_free_at_once)
     for each in works:
         target = each.group.target_of(each.caller)
         _reconcile(each, target, is_free_at_once=is_free_at_once)
-    return [*works, *_keeping_copies(works)]
+    return [*unsubscribed, *works, *_keeping_copies(works)]
 
 
 def _keeping_copies(works: Iterable[ConsumerWork]) -> Iterator[ConsumerWork]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import groupby, product
 from math import prod
 from operator import attrgetter
+from typing import NamedTuple
 
 from fencepost.model.consumer.group import ConsumerGroup, Partitions
 from fencepost.model.coordinator import Topics
@@ -82,34 +83,47 @@ class TooManyTargetsError(TooManyOutcomesError):
     """Raised where a group has more legal targets than are listed."""
 
 
-def readers(
-    group: ConsumerGroup, count: PartitionCount, nobodys: Partitions = ()
-) -> dict[TopicPartition, list[str]]:
-    """Return each partition of a subscribed topic, and the members that subscribe to the topic.
+class Slip(NamedTuple):
+    """What a coordinator does with a new target that no subscription asks for.
 
-    `nobodys`: partitions that the target gives to nobody, and that are left out.
+    `nobodys`: partitions that it gives to nobody.  `idle`: a member that subscribes to nothing, and
+    that it takes for one that subscribes to all topics of the others; "": none.
     """
+
+    nobodys: Partitions = ()
+    idle: str = ""
+
+
+NO_SLIP = Slip()
+
+
+def readers(
+    group: ConsumerGroup, count: PartitionCount, slip: Slip = NO_SLIP
+) -> dict[TopicPartition, list[str]]:
+    """Return each partition of a subscribed topic, and the members that subscribe to the topic."""
     ids: dict[str, list[str]] = {}
     for member in group.members:
         for topic in member.topics:
             ids.setdefault(topic, []).append(member.member_id)
+    if slip.idle:
+        ids = {topic: sorted([*whose, slip.idle]) for topic, whose in ids.items()}
     return {
         partition: whose
         for topic, whose in sorted(ids.items())
         for number in range(count(topic))
-        if (partition := TopicPartition(topic, number)) not in nobodys
+        if (partition := TopicPartition(topic, number)) not in slip.nobodys
     }
 
 
 def legal_targets(
-    group: ConsumerGroup, count: PartitionCount, nobodys: Partitions = ()
+    group: ConsumerGroup, count: PartitionCount, slip: Slip = NO_SLIP
 ) -> Iterator[Target]:
-    """Yield every legal target of a group, whatever the assignor.
+    """Yield every legal target of a group, whatever the assignor, or every one with this slip.
 
-    A target is legal if it gives each partition of each subscribed topic, but for `nobodys`, to one
-    member that subscribes to the topic.  Raises TooManyTargetsError for more than `MOST_TARGETS`.
+    A target is legal if it gives each partition of each subscribed topic to one member that
+    subscribes to the topic.  Raises TooManyTargetsError for more than `MOST_TARGETS`.
     """
-    choices = readers(group, count, nobodys)
+    choices = readers(group, count, slip)
     total = prod(map(len, choices.values()))
     if total > MOST_TARGETS:
         raise TooManyTargetsError(

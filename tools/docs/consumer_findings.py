@@ -89,6 +89,14 @@ def _lost_target(s: ConsumerScript) -> None:
     s.describe()
 
 
+def _idle_newcomer(s: ConsumerScript) -> None:
+    s.join("a", "k")
+    s.leave("k")
+    s.join("m", topics=())
+    s.beat("a", "a", "m")
+    s.describe()
+
+
 def _old_instance(s: ConsumerScript) -> None:
     s.join("A1")
     s.join("A1", instance="B")
@@ -193,8 +201,8 @@ FINDINGS = (
         name="instance-copy",
         title="A member that takes a released instance leaves partitions without an owner",
         effect="A member joins again with the instance id of another member, which is released. It "
-        "becomes a copy of that member; its own partitions have no owner until the next epoch, and "
-        "the group is shown as Stable.",
+        "becomes a copy of that member; its own partitions have no owner until the next epoch, "
+        "even if a new target is made with this join, and the group is shown as Stable.",
         affected="members that change their instance id",
         short="never change an instance id",
         operators="Give each process one instance id for its whole life. If partitions have no "
@@ -226,6 +234,24 @@ FINDINGS = (
         judge=KIP,
         target="kafka:4.4.0",
         write=_lost_target,
+    ),
+    Finding(
+        name="idle-newcomer",
+        title="A newcomer that subscribes to nothing takes partitions from the others",
+        effect="A member leaves, and a member that subscribes to nothing joins before anybody else "
+        "sends a heartbeat. The new target gives it partitions of the others' topics; from 4.2.0 "
+        "on it is never assigned them, so that they have no owner until the next epoch.",
+        affected="consumers without a subscription",
+        short="subscribe before the first poll",
+        operators="If partitions have no owner, let any member join or leave: the next epoch "
+        "assigns them.",
+        authors="Send the first heartbeat only when there is a subscription.",
+        ticket="none known",
+        has=(*ALL, PR, KIP),
+        shows=r"Describe [^\n]*g Stable[^\n]*m: epoch \d, assigned [^;\]]*, target t-",
+        judge="",
+        target="kafka:4.4.0",
+        write=_idle_newcomer,
     ),
     Finding(
         name="old-instance",

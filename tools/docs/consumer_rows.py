@@ -252,7 +252,7 @@ ROWS = (
     Row(
         "J11-due",
         "static member brings a released instance while a target is due: its old partitions",
-        "CG-JOIN-COPY/copy-after-the-interval",
+        "CG-JOIN-COPY/copy-after-a-leave",
         11,
     ),
     Row(
@@ -547,6 +547,12 @@ ROWS = (
     Row("T5", "heartbeat of a member that gave nothing up within R", _NO_REVOCATION, 5),
     # epochs, failover, administration
     Row("E1", "first epoch of a group", "CG-DESCRIBE-GROUP/epochs-of-a-new-group", 2),
+    Row(
+        "E1-idle",
+        "member that subscribes to nothing joins while a target is due",
+        "CG-JOIN-DYNAMIC-NEW-IDLE/empty-subscription-after-a-leave",
+        5,
+    ),
     Row("E2", "epochs of an Empty group", "CG-DESCRIBE-GROUP/epochs-of-an-empty-group", 3),
     Row(
         "F1",

@@ -72,6 +72,17 @@ def empty_subscription(s: ConsumerScript) -> None:
     s.join("B2")
 
 
+@case("CG-JOIN-DYNAMIC-NEW-IDLE", "CG-LEAVE-FOR-GOOD", isolated=True)
+def empty_subscription_after_a_leave(s: ConsumerScript) -> None:
+    """A member that subscribes to nothing joins while a target is due, and may be counted in it."""
+    s.join("m", "k")
+    s.leave("k")
+    s.join("n", topics=())
+    s.describe()
+    s.beat("m", "m", "n")
+    s.describe()
+
+
 @case("CG-JOIN-ASSIGNOR-UNKNOWN", "CG-DESCRIBE-ABSENT")
 def unknown_assignor(s: ConsumerScript) -> None:
     """A join asks for an assignor that the broker doesn't have."""
@@ -528,6 +539,18 @@ def next_epoch_after_a_copy(s: ConsumerScript) -> None:
     s.beat("A1", instance="B")
     s.beat("A1", instance="B")
     s.beat("m")
+    s.describe()
+
+
+@case("CG-JOIN-COPY", "CG-LEAVE-FOR-GOOD")
+def copy_after_a_leave(s: ConsumerScript) -> None:
+    """A member becomes a copy while a target is due: its own partitions may be lost."""
+    s.reconciled("A1", "B1")
+    s.release("B1")
+    s.join("k")
+    s.leave("k")
+    s.join("A1", instance="B")
+    s.beat("A1", instance="B")
     s.describe()
 
 

@@ -51,7 +51,7 @@ def return_after_expiry(s: ConsumerScript) -> None:
     s.describe()
 
 
-@case("CG-JOIN-DYNAMIC-NEW-IDLE", "CG-JOIN-STATIC-NEW-IDLE", "CG-SESSION-EXPIRED")
+@case("CG-JOIN-DYNAMIC-NEW-IDLE", "CG-JOIN-STATIC-NEW-IDLE", "CG-SESSION-EXPIRED", isolated=True)
 def silent_members_without_topics(s: ConsumerScript) -> None:
     """Members that subscribe to nothing are silent for their session: they are removed, too."""
     s.join("A1")

@@ -446,11 +446,14 @@ def test_j11_the_partitions_of_a_copy_have_no_owner_until_the_next_epoch(revisio
 class _Watched(ConsumerWorld):
     """A world that notes what each outcome of its last request gives to a member."""
 
-    targets: set[tuple[str, ...]]
+    def __init__(self, revision: str, watched: str = "m1") -> None:
+        super().__init__(revision)
+        self.watched = watched
+        self.targets: set[tuple[str, ...]] = set()
 
     def _distance(self, outcome: Outcome) -> tuple[Any, ...]:
         assert outcome.group is not None
-        shown = outcome.group.target_of("m1")
+        shown = outcome.group.target_of(self.watched)
         self.targets.add(tuple(f"{p.topic}-{p.partition}" for p in shown))
         return super()._distance(outcome)
 
@@ -461,19 +464,26 @@ def test_j11_a_new_target_may_leave_out_what_a_copy_had_or_keep_what_it_copied(
 ) -> None:
     every = {f"{topic}-{number}" for topic in "tu" for number in range(4)}
     world = _Watched(revision)
-    world.targets = set()
     world.play(TWO + "release m2 B")
     world.targets = set()
     world.play("join m1 B topics=t,u")
     assert world.targets == {tuple(sorted(every)), tuple(sorted(every - {"t-0", "t-1"}))}
 
     world = _Watched(revision)
-    world.targets = set()
     world.play("join m1 A; join m2 B topics=u; settle; release m2 B")
     world.targets = set()
     world.play("join m1 B topics=t")
     of = {topic: tuple(f"{topic}-{number}" for number in range(4)) for topic in "tu"}
     assert world.targets == {of["t"], of["u"], ()}
+
+
+@pytest.mark.parametrize("revision", ALL)
+def test_e1_a_due_target_may_count_a_newcomer_that_subscribes_to_nothing(revision: str) -> None:
+    world = _Watched(revision, "m2")
+    reply = world.play("join m1; join k; leave k; join m2 topics=")
+    assert reply is not None
+    assert len(world.targets) == 1 + 15  # none, or any of four partitions
+    assert reply.partitions == frozenset()
 
 
 def test_j17_by_the_kip_the_target_is_the_members_whatever_its_instance() -> None:
