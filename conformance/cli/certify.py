@@ -174,7 +174,9 @@ def certify_command(
         for line in chosen.heading:
             console().print(line, soft_wrap=True)
     running = RunningAttempts()
-    with case_progress(len(entries), is_quiet=as_json, waiting=running.words) as show:
+    with case_progress(
+        len(entries), is_quiet=as_json, report=report, waiting=running.words
+    ) as show:
         skipped = matching_ids(entries, skip)
         options = Options(Level[level.upper()], jobs, seed, skipped, show, running=running)
         known = None if no_known_failures else lists
@@ -249,12 +251,12 @@ def _afterwards(
 
 @contextmanager
 def case_progress(
-    total: int, *, is_quiet: bool, waiting: Callable[[], str] = str
+    total: int, *, is_quiet: bool, report: Path | None, waiting: Callable[[], str] = str
 ) -> Iterator[Callable[[CheckResult], None]]:
     """Report progress on stderr: a bar, or lines where stderr is no terminal.
 
-    After Ctrl-C print the results until then.  `is_quiet`: no lines, as with `--json`.  `waiting`:
-    returns what is being waited for, or "".
+    After Ctrl-C or SIGTERM print the results until then, and that `report` was not written.
+    `is_quiet`: no lines, as with `--json`.  `waiting`: returns what is being waited for, or "".
     """
     done: list[CheckResult] = []
 
@@ -269,6 +271,8 @@ def case_progress(
     except KeyboardInterrupt:
         if done and not is_quiet:
             print_cut_short(done, total, console())
+        if report is not None:
+            click.echo(f"no report was written to {report}: a report is of all cases", err=True)
         raise
 
 
@@ -361,7 +365,8 @@ class PlainProgress:
 
 
 @click.command(
-    "replay", epilog=exit_codes("the verdict is the recorded one", "the verdict is another")
+    "replay",
+    epilog=exit_codes("the verdict is the recorded one, violated or not", "the verdict is another"),
 )
 @own_revisions_option
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
@@ -380,6 +385,9 @@ def replay_command(
     FILE is a trace file or an ITF file.  With a TARGET, run the plan of the trace there, with times
     that fit its clock and settings.  Without one, judge the recorded answers again by the revision
     that the file names.
+
+    The exit code compares the two verdicts: a failure that is still there exits with 0, as it does
+    in a test that keeps the trace.  `fencepost certify --case` exits with 1 for each failure.
     """
     from fencepost.conformance.run.replay import rejudge, replay_trace  # noqa: PLC0415  (replay alone)
     from fencepost.traces.forms.formats import read_trace  # noqa: PLC0415

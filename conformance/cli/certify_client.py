@@ -150,7 +150,7 @@ def certify_client_command(
     own = read_scenarios(files) if files else None
     scenarios = matching_scenarios(cases, SCENARIOS if own is None else own)
     total = count_cases(scenarios)
-    with case_progress(total, is_quiet=as_json) as show:
+    with case_progress(total, is_quiet=as_json, report=report) as show:
         certificate = run(
             certificate_of(
                 held,

@@ -280,6 +280,21 @@ def _used(context: click.Context, option: str, start: str, form: str) -> None:
         raise click.UsageError(f"{option} is for a target {form}; there is none")
 
 
+class _List(click.Path):
+    """A list of known failures that is there."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path.  Raises BadParameter that says how to make a list."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            text = (
+                f"{error.message.rstrip('.')}; leave the option out to use the shipped lists "
+                "alone, or write one first: `fencepost certify TARGET --write-known-failures FILE`"
+            )
+            raise click.BadParameter(text, ctx, param) from None
+
+
 def known_failures_options(command: Command) -> Command:
     """Add `--known-failures` (as `lists`) and `--no-known-failures`; refuse both together."""
 
@@ -298,7 +313,7 @@ def known_failures_options(command: Command) -> Command:
         "--known-failures",
         "lists",
         multiple=True,
-        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        type=_List(exists=True, dir_okay=False, path_type=Path),
         help="Use this list of known failures in addition to the shipped ones (may be repeated).  "
         "If it has no entry for the target at its version, stderr says so.",
     )

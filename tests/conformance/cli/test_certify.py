@@ -32,8 +32,8 @@ def test_a_long_run_tells_a_log_now_and_then_how_far_it_is(
     ]
 
 
-def interrupt(*, is_quiet: bool) -> None:
-    with case_progress(5, is_quiet=is_quiet) as show:
+def interrupt(*, is_quiet: bool, report: Path | None = None) -> None:
+    with case_progress(5, is_quiet=is_quiet, report=report) as show:
         for result in (PASSES, FAILS):
             show(result)
         raise KeyboardInterrupt
@@ -48,7 +48,18 @@ def test_an_interrupted_run_shows_what_it_has(capsys: pytest.CaptureFixture[str]
     assert sentence.startswith("  ")
     with pytest.raises(KeyboardInterrupt):
         interrupt(is_quiet=True)
-    assert capsys.readouterr().out == ""
+    assert capsys.readouterr() == ("", "")
+
+
+def test_an_interrupted_run_says_that_it_leaves_no_report(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for is_quiet in (True, False):
+        with pytest.raises(KeyboardInterrupt):
+            interrupt(is_quiet=is_quiet, report=Path("there"))
+        assert (
+            capsys.readouterr().err == "no report was written to there: a report is of all cases\n"
+        )
 
 
 def test_a_short_run_tells_a_log_nothing(capsys: pytest.CaptureFixture[str]) -> None:
