@@ -84,7 +84,7 @@ class TooManyTargetsError(TooManyOutcomesError):
 
 
 class Slip(NamedTuple):
-    """What a coordinator does with a new target that no subscription asks for.
+    """A mistake of a coordinator in a new target.
 
     `nobodys`: partitions that it gives to nobody.  `idle`: a member that subscribes to nothing, and
     that it takes for one that subscribes to all topics of the others; "": none.
