@@ -7,14 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
-from fencepost.conformance.cases.consumer.consumer_script import FULL, ConsumerScript
+from fencepost.conformance.cases.bridge.bridge_script import BridgeScript
+from fencepost.conformance.cases.consumer.consumer_script import (
+    FULL,
+    SHORT_SESSION,
+    ConsumerScript,
+)
 from fencepost.model.consumer.settings import ASSIGNMENT_INTERVAL
 from fencepost.model.coordinator import Config
+from fencepost.model.plans.plan_order import DELAY
 from fencepost.model.plans.steps import Ms, Needs, Plan
 from fencepost.model.table.table import Level
 
-Write = Callable[[ConsumerScript], None]
+Write = Callable[[Any], None]
 KAFKA = {
     "consumer-4.0": "4.0.1",
     "consumer-4.1": "4.1.2",
@@ -25,6 +32,7 @@ KAFKA = {
 }
 """The revision of each release on which the catalogue ran, and the release, the oldest first."""
 ALL = tuple(KAFKA)
+_MIXED: Config = {ASSIGNMENT_INTERVAL: 0, DELAY: 0}
 UP_TO_4_1 = ALL[:2]
 UP_TO_4_3_1 = ALL[:-1]
 PR, KIP = "pr-23542", "kip-848"
@@ -38,7 +46,8 @@ class Finding:
     a table.  `operators` and `authors`: what they can do.  `has`: the revisions that have it.
     `shows`: a regular expression that the steps of the run match where it is.  `judge`: the
     revision by which the run is judged, which has the right answer; "": none says what is right.
-    `target`: on which the trace was recorded.  `settings`: for a target that takes them.
+    `target`: on which the trace was recorded.  `settings`: for a target that takes them.  `kind`:
+    the class of its script, which tells if the group has classic members.
     """
 
     name: str
@@ -57,10 +66,20 @@ class Finding:
     config: dict[str, int | None] = field(default_factory=dict)
     features: tuple[str, ...] = ()
     settings: Config = field(default_factory=lambda: {ASSIGNMENT_INTERVAL: 0})
+    kind: type[ConsumerScript] = ConsumerScript
+
+    @property
+    def is_mixed(self) -> bool:
+        """Return True if its group has members of both protocols."""
+        return self.kind is BridgeScript
+
+    def revision_of(self, release: str) -> str:
+        """Return the revision of a release that judges the run: that of mixed groups, or itself."""
+        return release.replace("consumer-", "mixed-") if self.is_mixed else release
 
     def plan(self) -> Plan:
         """Return the run that shows it."""
-        script = ConsumerScript(delayed=False)
+        script = self.kind(delayed=False)
         self.write(script)
         needs = Needs((), frozenset(self.features), self.config)
         about = f"{self.title}."
@@ -173,6 +192,27 @@ def _fenced_for_good(s: ConsumerScript) -> None:
     s.join("m", "n")
     s.beat("m", "m")
     s.join("m")
+
+
+def _classic_takes_over(s: BridgeScript) -> None:
+    s.join("A1", "B1")
+    s.classic.join("A2", wait=True)
+    s.beat("A1")
+
+
+def _classic_session(s: BridgeScript) -> None:
+    s.join("A1", "B1")
+    s.classic.joined("A2")
+    s.restart()
+    s.outlast_session(beating=("B1",))
+    s.classic.beat("A2")
+
+
+def _slow_classic_member(s: BridgeScript) -> None:
+    s.join("A1", "B1")
+    s.classic.join("A2", rebalance=Ms("short rebalance"), wait=True)
+    s.pause("short rebalance")
+    s.classic.beat("A2")
 
 
 FINDINGS = (
@@ -453,6 +493,67 @@ FINDINGS = (
         judge="consumer-4.2",
         target="kafka:4.1.2",
         write=_fenced_for_good,
+    ),
+    Finding(
+        name="classic-takes-over",
+        title="A classic process takes the instance of a live consumer",
+        effect="During a migration a process of the classic protocol joins with the instance id of "
+        "a live member of the consumer protocol. It replaces that member at once, which then hears "
+        "FENCED_INSTANCE_ID; a newcomer of the consumer protocol would be refused.",
+        affected="migrations of static members",
+        short="one process for each instance id",
+        operators="End the old process before you start the new one with its instance id, in both "
+        "directions of a migration.",
+        authors="Treat FENCED_INSTANCE_ID as final, and don't take the instance back.",
+        ticket="none known",
+        has=ALL,
+        shows=r"A2 JoinGroup [^\n]*→ NONE[\s\S]*\n\d+\. A1 [^\n]*→ FENCED_INSTANCE_ID",
+        judge="",
+        target="kafka:4.4.0",
+        write=_classic_takes_over,
+        settings=_MIXED,
+        kind=BridgeScript,
+    ),
+    Finding(
+        name="classic-session",
+        title="A failover replaces the session timeout of a classic member by the group's",
+        effect="A group of the consumer protocol has a member of the classic one, with a longer "
+        "session timeout than the group's. After a failover the member is removed when the group's "
+        "session timeout is over.",
+        affected="migrations of static members",
+        short="long session timeout of the group",
+        operators="During a migration, set `group.consumer.session.timeout.ms` to the longest "
+        "session timeout of the classic members.",
+        authors="Send heartbeats as often as 45 s, the usual session timeout of groups, needs.",
+        ticket="none known",
+        has=ALL,
+        shows=r"A2 Heartbeat [^\n]*→ UNKNOWN_MEMBER_ID",
+        judge="",
+        target="kafka:4.4.0",
+        write=_classic_session,
+        features=("restart",),
+        settings={**_MIXED, **SHORT_SESSION},
+        kind=BridgeScript,
+    ),
+    Finding(
+        name="slow-classic-member",
+        title="A static classic member that is slow to rebalance is removed",
+        effect="A group of the consumer protocol has a static member of the classic one, which "
+        "joins and doesn't sync within its rebalance timeout. It is removed, while a classic group "
+        "keeps its static members.",
+        affected="migrations of static members",
+        short="raise the rebalance timeout",
+        operators="During a migration, set the rebalance timeout (`max.poll.interval.ms` in Java) "
+        "above the time that a process needs for a rebalance.",
+        authors="Send SyncGroup at once after each answer to JoinGroup.",
+        ticket="none known",
+        has=ALL,
+        shows=r"A2 Heartbeat [^\n]*→ UNKNOWN_MEMBER_ID",
+        judge="",
+        target="kafka:4.4.0",
+        write=_slow_classic_member,
+        settings=_MIXED,
+        kind=BridgeScript,
     ),
 )
 """The gravest first."""

@@ -41,7 +41,7 @@ async def _results_on(target: str, judge: str, findings: Sequence[Finding]) -> l
 
 
 async def _record(finding: Finding, docs: Path) -> None:
-    revision = find_revision(finding.judge or ALL[-1])
+    revision = find_revision(finding.judge or finding.revision_of(ALL[-1]))
     target = find_target(finding.target, TargetOptions())
     async with open_target(target, revision, Options(persists=True)) as suite:
         (result,) = await suite.run([as_entry(finding.plan(), finding.settings)])
@@ -92,7 +92,7 @@ def _lines(finding: Finding, trace: TraceFile) -> Iterator[str]:
     yield ""
     yield "```sh"
     yield f"fencepost replay {file} {finding.target}"
-    yield f"fencepost replay {file} model:{has[-1]}"
+    yield f"fencepost replay {file} model:{finding.revision_of(has[-1])}"
     yield "```"
     yield ""
 

@@ -64,10 +64,20 @@ def test_a_trace_is_of_a_release_that_has_it_and_has_its_verdict_today(finding: 
 
 @pytest.mark.parametrize("revision", revisions.CONSUMER_NAMES)
 def test_each_revision_shows_exactly_what_it_is_said_to_have(revision: str) -> None:
-    results = results_on(f"model:{revision}", revision, FINDINGS)
-    assert [result.outcome for result in results] == [Outcome.PASS] * len(FINDINGS)
-    shown = {f.name for f, r in zip(FINDINGS, results, strict=True) if re.search(f.shows, steps(r))}
-    assert shown == {finding.name for finding in FINDINGS if revision in finding.has}
+    assert_shown(revision, [finding for finding in FINDINGS if not finding.is_mixed])
+
+
+@pytest.mark.parametrize("release", KAFKA)
+def test_each_release_shows_exactly_what_its_mixed_groups_are_said_to_have(release: str) -> None:
+    assert_shown(release, [finding for finding in FINDINGS if finding.is_mixed])
+
+
+def assert_shown(name: str, findings: list[Finding]) -> None:
+    revision = findings[0].revision_of(name)
+    results = results_on(f"model:{revision}", revision, findings)
+    assert [result.outcome for result in results] == [Outcome.PASS] * len(findings)
+    shown = {f.name for f, r in zip(findings, results, strict=True) if re.search(f.shows, steps(r))}
+    assert shown == {finding.name for finding in findings if name in finding.has}
 
 
 def test_the_right_revision_finds_the_fault_in_the_model_of_its_target() -> None:
