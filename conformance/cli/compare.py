@@ -41,7 +41,6 @@ from fencepost.conformance.search.compare.compare_search import (
 )
 from fencepost.conformance.targets.target_registry import (
     TargetOptions,
-    check_classic,
     find_both,
     find_revision,
     revision_for_both,
@@ -126,7 +125,6 @@ def compare_command(
     on a real clock, a minute after the first difference, unless --minutes or --case is given.
     """
     judge = find_revision(revision or revision_for_both(first, other))
-    check_classic(judge, "compare")
     if requests is None and minutes is None:
         requests = _REQUESTS
     options = CompareOptions(

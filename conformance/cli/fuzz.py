@@ -53,7 +53,6 @@ from fencepost.conformance.search.fuzz.tally import Budget, Tally
 from fencepost.conformance.targets.target import Target
 from fencepost.conformance.targets.target_registry import (
     TargetOptions,
-    check_classic,
     find_target,
     judge_for,
 )
@@ -160,7 +159,6 @@ def fuzz_command(
     `trace`.
     """
     judge = judge_for(revision, target)
-    check_classic(judge, "fuzz")
     if requests is None and minutes is None:
         requests = _REQUESTS
     if report is not None:

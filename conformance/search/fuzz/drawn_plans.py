@@ -23,22 +23,22 @@ from fencepost.conformance.search.fuzz.dry_run import (
     PlanCoverage,
     PlannedStep,
     acts_of,
-    group_shape,
 )
 from fencepost.conformance.search.fuzz.generator import (
     CLEANER,
-    LIMITED,
-    Drawer,
     Participants,
-    draw_participants,
     home_of,
     is_about_unnamed_group,
 )
+from fencepost.conformance.search.fuzz.plans_by_protocol import (
+    ProtocolPlans,
+    StepDrawer,
+    plans_of,
+)
 from fencepost.conformance.targets.target import Hints
 from fencepost.model.coordinator import MOVES, Config, Hello
-from fencepost.model.plans.plan_order import DELAY
 from fencepost.model.plans.spelling import written
-from fencepost.model.plans.steps import Failover, MoveCoordinator, Needs, Plan, PlanStep, Request
+from fencepost.model.plans.steps import Needs, Plan, PlanStep, Request
 from fencepost.model.plans.times import Times, blurred, times_for
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import Level
@@ -61,29 +61,8 @@ _FAILOVER_EACH = 12
 _DEPARTS = 0.04
 """Chance that a step is played in which a known departure shows."""
 _NAMED = "fuzz"
-SIZE = "group.max.size"
 _LIMITED = 0.05
 """Chance that a new plan has limits of what can be stored, if the target can have them."""
-
-SETTINGS: tuple[Mapping[str, int | None], ...] = (
-    {DELAY: 0},
-    {},
-    {DELAY: 0, SIZE: 2},
-    {SIZE: 1},
-)
-"""Settings that are tried on a virtual clock, where they can be chosen."""
-
-REAL_SETTINGS: tuple[Mapping[str, int | None], ...] = (
-    {},
-    {DELAY: 0, SIZE: 2},
-    {DELAY: 3000, SIZE: 3},
-    {DELAY: 0, CLEANER: 1000},
-)
-"""Settings that are tried on a real clock, if brokers with these can be started: the first are the
-target's own.  What a target doesn't have is left out."""
-
-FAILING_OVER = 2
-"""First settings for which there is one broker more, for failovers: each is a process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +115,7 @@ class Planner:
     seed: int
     known: Iterable[Plan] = ()
     reached: PlanCoverage = field(default_factory=PlanCoverage)
+    _plans: ProtocolPlans = field(init=False)
     _random: Random = field(init=False)
     _limits: Random = field(init=False)
     _corpus: deque[_Kept] = field(default_factory=lambda: deque(maxlen=_MOST_KEPT))
@@ -145,6 +125,7 @@ class Planner:
 
     def __post_init__(self) -> None:
         """Put the known plans first, unchanged."""
+        self._plans = plans_of(self.context.revision)
         self._random = Random(self.seed)  # noqa: S311  (to be repeated, not to be secret)
         self._limits = Random(f"limits {self.seed}")  # noqa: S311
         self._waiting = [_Kept(tuple(acts_of(c)), dict(c.needs.config)) for c in self.known]
@@ -175,9 +156,10 @@ class Planner:
         Those with limits have a source of chance of their own: without them, nothing changes.
         """
         known = [settings for settings, _ in self.context.configs]
-        if LIMITED in known and self._limits.random() < _LIMITED:
-            return LIMITED
-        return self._random.choice([settings for settings in known if settings != LIMITED])
+        rare = [settings for settings in known if settings in self._plans.rare_settings]
+        if rare and self._limits.random() < _LIMITED:
+            return rare[0]
+        return self._random.choice([settings for settings in known if settings not in rare])
 
     def _parent(self) -> _Kept:
         """One of the kept plans, more likely a recent one."""
@@ -213,12 +195,17 @@ class Planner:
         config = self._config(settings)
         context = self.context
         dry_run = DryRun(
-            context.revision, self._hello(settings), config, context.times(config), context.departed
+            context.revision,
+            self._hello(settings),
+            config,
+            context.times(config),
+            context.departed,
+            self._plans.shape,
         )
-        participants = draw_participants(random, config)
+        participants = self._plans.participants(random, config)
         known = [act.step.who for act in acts if isinstance(act.step, Request)]
         homes = {**{who: home_of(who) for who in known if who != "admin"}, **participants.homes}
-        drawer = Drawer(random, dry_run, Participants(homes, config))
+        drawer = self._plans.drawer(random, dry_run, Participants(homes, config))
         place = random.randrange(len(acts)) if acts and more and random.random() < _CHANGED else -1
         for number, act in enumerate(acts[: 2 * _LONGEST]):
             changed = drawer.with_boundary_value(act) if number == place else None
@@ -243,7 +230,7 @@ class Planner:
         if not (shared and isinstance(act.step, Request) and is_about_unnamed_group(act.step)):
             dry_run.play(act)
 
-    def _unusual(self, drawer: Drawer, dry_run: DryRun) -> PlannedStep:
+    def _unusual(self, drawer: StepDrawer, dry_run: DryRun) -> PlannedStep:
         """Draw steps until one is rare for a group in such a state; the last one if none is."""
         act, count = self._drawn(drawer, dry_run)
         for _ in range(_REDRAWS):
@@ -252,10 +239,10 @@ class Planner:
             act, count = self._drawn(drawer, dry_run)
         return act
 
-    def _drawn(self, drawer: Drawer, dry_run: DryRun) -> tuple[PlannedStep, int]:
+    def _drawn(self, drawer: StepDrawer, dry_run: DryRun) -> tuple[PlannedStep, int]:
         act = drawer.draw()
         home = home_of(act.step.who) if isinstance(act.step, Request) else "g"
-        key = group_shape(dry_run.group(home)), act.word
+        key = self._plans.shape(dry_run.group(home)), act.word
         if len(self._counts) >= _MOST_COUNTED and key not in self._counts:
             self._counts = Counter(dict(self._counts.most_common(_MOST_COUNTED // 2)))
         self._counts[key] += 1
@@ -269,7 +256,8 @@ class Planner:
         """
         hello = self.context.hello
         self._number += 1
-        fails_over = settings in REAL_SETTINGS[:FAILING_OVER] and self._number % _FAILOVER_EACH == 0
+        may_fail_over = settings in self._plans.real_settings[: self._plans.failing_over]
+        fails_over = may_fail_over and self._number % _FAILOVER_EACH == 0
         if hello.clock == "virtual":
             return hello
         lacks = set() if fails_over else {"restart", MOVES}
@@ -300,7 +288,7 @@ class Planner:
             Level.MUST,
             steps,
             needs,
-            isolated=real and is_risky(steps),
+            isolated=real and self._plans.is_risky(steps),
         )
         if drawn and real and blurred(case, dry_run.times, context.lag_ms):
             return None
@@ -309,26 +297,6 @@ class Planner:
             self._corpus.append(_Kept(tuple(dry_run.acts), needs.config))
         words = tuple(act.word for act in dry_run.acts if isinstance(act.step, Request))
         return DrawnPlan(case, words, dry_run.reached, dry_run.requests, is_novel)
-
-
-def is_risky(steps: Iterable[PlanStep]) -> bool:
-    """Tell if a plan may kill its target: a restart, or a join on which some coordinators abort.
-
-    The mock aborts where members' first protocols differ (see
-    `fencepost.conformance.targets.brokers.mock`), kfake where a member offers no protocol, or one
-    twice.
-    """
-    first: dict[object, set[str]] = {}
-    for step in steps:
-        if isinstance(step, Failover | MoveCoordinator):
-            return True
-        if isinstance(step, Request) and step.api == "JoinGroup":
-            offered = step.fields.get("protocols") or ()
-            if not offered or len({offer.name for offer in offered}) < len(offered):
-                return True
-            name = offered[0].name
-            first.setdefault(step.fields.get("group_id"), set()).add(name)
-    return any(len(names) > 1 for names in first.values())
 
 
 def _digest(steps: Iterable[PlanStep], needs: Needs) -> str:

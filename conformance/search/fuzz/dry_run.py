@@ -11,14 +11,15 @@ one is as it will be; and a step can be asked whether it leads into one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from typing import Any
 
 from msgspec import structs
 
 from fencepost.conformance.run.runner import CaseUnsupportedError, bound_request, pause_ms
-from fencepost.conformance.targets.model_coordinator import RunningModel
+from fencepost.conformance.targets.model_coordinator import RunningModel, coordinating_machine
 from fencepost.model.classic.group import Group
 from fencepost.model.coordinator import MOVES, Answer, Config, Hello, Send
 from fencepost.model.machine import Machine
@@ -80,11 +81,37 @@ class PlanCoverage:
         return len(self.rules) + len(self.pairs) + len(self.states)
 
 
+@lru_cache(maxsize=1024)
+def group_shape(group: Group | None) -> GroupShape:
+    """Describe a group without names and numbers: of each kind of member none, one or several."""
+    if group is None:
+        return ("absent",)
+    kinds: dict[GroupShape, int] = {}
+    for member in group.members:
+        kind = (
+            member.is_static,
+            member.member_id == group.leader,
+            member.joining is not None,
+            member.syncing is not None,
+            member.new,
+            member.owes_sync,
+        )
+        kinds[kind] = min(kinds.get(kind, 0) + 1, _MANY)
+    return (
+        group.state.value,
+        tuple(sorted(kinds.items())),
+        min(len(group.pending), _MANY),
+        group.delay is not None,
+        bool(group.offsets),
+    )
+
+
 class _RecordingModel(RunningModel):
     """A running model that records which rules fire in which group, and the group's state."""
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Machine, shape: Callable[[Any], GroupShape]) -> None:
         super().__init__(machine)
+        self._shape = shape
         self.reached = PlanCoverage()
         self.last_rules: tuple[str, ...] = ()
         self._last: dict[str, str] = {}
@@ -100,13 +127,14 @@ class _RecordingModel(RunningModel):
         if last is not None:
             self._last[group_id] = last
         self.last_rules = outcome.rules
-        reached.states.add(group_shape(outcome.group))
+        reached.states.add(self._shape(outcome.group))
 
 
 class DryRun:
     """A plan that is being drawn, run on the model step by step.
 
-    `departed`: the revision with the target's known departures, if it has any.
+    `departed`: the revision with the target's known departures, if it has any.  `shape`: describes
+    a group of its protocol without names and numbers.
     """
 
     def __init__(
@@ -116,6 +144,7 @@ class DryRun:
         config: Config,
         times: Times,
         departed: Revision | None = None,
+        shape: Callable[[Any], GroupShape] = group_shape,
     ) -> None:
         self.hello = hello
         self.times = times
@@ -123,9 +152,9 @@ class DryRun:
         self.steps: list[PlanStep] = []
         self.acts: list[PlannedStep] = []
         self.requests = 0
-        self._plain = Machine(revision, config)
+        self._plain = coordinating_machine(revision, config)
         self._departs = departed is not None
-        self._model = _RecordingModel(Machine(departed or revision, config))
+        self._model = _RecordingModel(coordinating_machine(departed or revision, config), shape)
         self._requests: dict[str, tuple[Request, Mapping[str, object]]] = {}
         self._parked: dict[str, str] = {}
         self._unread: dict[str, str] = {}
@@ -140,7 +169,7 @@ class DryRun:
         """The rules that the last step used."""
         return self._model.last_rules
 
-    def group(self, group_id: str) -> Group | None:
+    def group(self, group_id: str) -> Any:
         """Return a group as it is now."""
         return self._model.groups.get(group_id)
 
@@ -285,28 +314,3 @@ def acts_of(case: Plan) -> list[PlannedStep]:
             hurry = isinstance(step, Request) and not isinstance(after, Await | Settle)
             acts.append(PlannedStep(step, hurry, step.api if isinstance(step, Request) else ""))
     return acts
-
-
-@lru_cache(maxsize=1024)
-def group_shape(group: Group | None) -> GroupShape:
-    """Describe a group without names and numbers: of each kind of member none, one or several."""
-    if group is None:
-        return ("absent",)
-    kinds: dict[GroupShape, int] = {}
-    for member in group.members:
-        kind = (
-            member.is_static,
-            member.member_id == group.leader,
-            member.joining is not None,
-            member.syncing is not None,
-            member.new,
-            member.owes_sync,
-        )
-        kinds[kind] = min(kinds.get(kind, 0) + 1, _MANY)
-    return (
-        group.state.value,
-        tuple(sorted(kinds.items())),
-        min(len(group.pending), _MANY),
-        group.delay is not None,
-        bool(group.offsets),
-    )

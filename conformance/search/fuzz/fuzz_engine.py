@@ -25,6 +25,7 @@ from fencepost.conformance.run.link_faults import (
     is_cut_off,
     passing_cause,
 )
+from fencepost.conformance.run.runner import reset_for
 from fencepost.conformance.runtime.event_loop import (
     STAGGER_S,
     Window,
@@ -35,14 +36,11 @@ from fencepost.conformance.runtime.event_loop import (
 )
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError, needed_of_a_target
 from fencepost.conformance.search.fuzz.drawn_plans import (
-    FAILING_OVER,
-    REAL_SETTINGS,
-    SETTINGS,
     DrawnPlan,
     PlanContext,
     Planner,
 )
-from fencepost.conformance.search.fuzz.generator import LIMITED
+from fencepost.conformance.search.fuzz.plans_by_protocol import plans_of
 from fencepost.conformance.search.fuzz.tally import Budget, FailureKey, OnTally, Tally
 from fencepost.conformance.targets.target import Configurable, ScopeNeeds, Target
 from fencepost.model.coordinator import RECORD_LIMIT, Config, CoordinatorFailure, UnsupportedError
@@ -328,38 +326,42 @@ async def plan_context_of(target: Target, suite: OpenTarget) -> PlanContext:
 
     Brokers that have these settings are started before the search.  Raises TargetUnavailableError.
     """
-    if "JoinGroup" not in suite.hello.apis:
+    revision, plans = suite.revision, plans_of(suite.revision)
+    if plans.joins_by not in suite.hello.apis:
         raise TargetUnavailableError(
-            f"{target.name} has no JoinGroup, and plans are drawn of members that join; "
+            f"{target.name} has no {plans.joins_by}, and plans are drawn of members that join; "
             "`fencepost certify` tests what it has"
         )
     configs: list[tuple[dict[str, int | None], Config]] = []
     virtual = suite.hello.clock == "virtual"
+    wanted = (*(plans.settings if virtual else plans.real_settings), *plans.rare_settings)
     if isinstance(target, Configurable) and not virtual:
         await target.prepare(
             [
                 ScopeNeeds(restarts=restarts, settings=settings)
-                for place, settings in enumerate((*REAL_SETTINGS, LIMITED))
-                for restarts in {False, "restart" in suite.hello.features and place < FAILING_OVER}
+                for place, settings in enumerate(wanted)
+                for restarts in {
+                    False,
+                    "restart" in suite.hello.features and place < plans.failing_over,
+                }
             ]
         )
-        for settings in (*REAL_SETTINGS, LIMITED):
+        for settings in wanted:
             with contextlib.suppress(UnsupportedError):
                 needed = ScopeNeeds(settings=settings)
                 async with target.scope_with("settings", needed) as coordinator:
-                    config = (await coordinator.reset(settings)).config
+                    config = await reset_for(revision, suite.hello, coordinator, settings)
                 if all(config.get(key) == value for key, value in settings.items()):
                     configs.append((dict(settings), config))
     elif virtual:
         with needed_of_a_target():
             async with target.scope("settings") as coordinator:
-                for settings in (*SETTINGS, LIMITED):
+                for settings in wanted:
                     with contextlib.suppress(UnsupportedError):
-                        configs.append((dict(settings), (await coordinator.reset(settings)).config))
-    return PlanContext(
-        suite.revision,
-        suite.hello,
-        target.hints,
-        suite.lag_ms,
-        configs or [({}, suite.config)],
-    )
+                        config = await reset_for(revision, suite.hello, coordinator, settings)
+                        configs.append((dict(settings), config))
+    if not configs:
+        with needed_of_a_target():
+            async with target.scope("settings") as coordinator:
+                configs.append(({}, await reset_for(revision, suite.hello, coordinator, {})))
+    return PlanContext(revision, suite.hello, target.hints, suite.lag_ms, configs)

@@ -56,6 +56,7 @@ from fencepost.model.plans.steps import (
     MoveCoordinator,
     Ms,
     Pause,
+    PlanStep,
     ProtocolOf,
     Request,
     instance_of,
@@ -101,7 +102,9 @@ class BoundaryValue(NamedTuple):
         return f"{self.field} {self.name}"
 
 
-def _of(value: Any) -> Draw:
+def same(value: Any) -> Draw:
+    """Return the draw that gives this value each time."""
+
     def draw(random: Random, about: About) -> Any:
         del random, about
         return value
@@ -122,7 +125,7 @@ def _setting(key: str, plus: int) -> Draw:
 
 
 def _offers(*pairs: tuple[str, bytes]) -> Draw:
-    return _of(tuple(JoinProtocol(name=name, metadata=metadata) for name, metadata in pairs))
+    return same(tuple(JoinProtocol(name=name, metadata=metadata) for name, metadata in pairs))
 
 
 def _commit(name: str, offset: int, metadata: str | None = "") -> CommitTopic:
@@ -140,48 +143,48 @@ _MIN, _MAX = "group.min.session.timeout.ms", "group.max.session.timeout.ms"
 _TOPIC_T = subscription("t")
 
 BOUNDARY_VALUES: tuple[BoundaryValue, ...] = (
-    BoundaryValue("group_id", "empty", _of("")),
+    BoundaryValue("group_id", "empty", same("")),
     BoundaryValue("group_id", "elsewhere", lambda _, about: about.elsewhere),
-    BoundaryValue("group_id", "long", _of(_LONG)),
-    BoundaryValue("group_id", "unicode", _of(_FOREIGN)),
-    BoundaryValue("member_id", "empty", _of("")),
-    BoundaryValue("member_id", "unknown", _of("stranger")),
+    BoundaryValue("group_id", "long", same(_LONG)),
+    BoundaryValue("group_id", "unicode", same(_FOREIGN)),
+    BoundaryValue("member_id", "empty", same("")),
+    BoundaryValue("member_id", "unknown", same("stranger")),
     BoundaryValue("member_id", "other's", _other),
     BoundaryValue("member_id", "earlier", lambda _, about: IdOf(about.who, back=1)),
-    BoundaryValue("member_id", "long", _of(_LONGER)),
-    BoundaryValue("member_id", "unicode", _of(_FOREIGN)),
-    BoundaryValue("group_instance_id", "none", _of(None)),
-    BoundaryValue("group_instance_id", "empty", _of("")),
-    BoundaryValue("group_instance_id", "A", _of("A")),
-    BoundaryValue("group_instance_id", "B", _of("B")),
-    BoundaryValue("group_instance_id", "nobody's", _of("Z")),
-    BoundaryValue("group_instance_id", "long", _of(_LONG)),
-    BoundaryValue("group_instance_id", "unicode", _of(_FOREIGN)),
+    BoundaryValue("member_id", "long", same(_LONGER)),
+    BoundaryValue("member_id", "unicode", same(_FOREIGN)),
+    BoundaryValue("group_instance_id", "none", same(None)),
+    BoundaryValue("group_instance_id", "empty", same("")),
+    BoundaryValue("group_instance_id", "A", same("A")),
+    BoundaryValue("group_instance_id", "B", same("B")),
+    BoundaryValue("group_instance_id", "nobody's", same("Z")),
+    BoundaryValue("group_instance_id", "long", same(_LONG)),
+    BoundaryValue("group_instance_id", "unicode", same(_FOREIGN)),
     BoundaryValue("generation_id", "next", lambda _, about: GenerationOf(about.who, plus=1)),
     BoundaryValue("generation_id", "earlier", lambda _, about: GenerationOf(about.who, plus=-1)),
-    BoundaryValue("generation_id", "none", _of(-1)),
-    BoundaryValue("generation_id", "0", _of(0)),
-    BoundaryValue("generation_id", "largest", _of(_INT_MAX)),
-    BoundaryValue("generation_id", "least", _of(_INT_MIN)),
-    BoundaryValue("session_timeout_ms", "-1", _of(-1)),
-    BoundaryValue("session_timeout_ms", "0", _of(0)),
-    BoundaryValue("session_timeout_ms", "1", _of(1)),
+    BoundaryValue("generation_id", "none", same(-1)),
+    BoundaryValue("generation_id", "0", same(0)),
+    BoundaryValue("generation_id", "largest", same(_INT_MAX)),
+    BoundaryValue("generation_id", "least", same(_INT_MIN)),
+    BoundaryValue("session_timeout_ms", "-1", same(-1)),
+    BoundaryValue("session_timeout_ms", "0", same(0)),
+    BoundaryValue("session_timeout_ms", "1", same(1)),
     BoundaryValue("session_timeout_ms", "below the least", _setting(_MIN, -1)),
     BoundaryValue("session_timeout_ms", "the least", _setting(_MIN, 0)),
     BoundaryValue("session_timeout_ms", "the most", _setting(_MAX, 0)),
     BoundaryValue("session_timeout_ms", "above the most", _setting(_MAX, 1)),
-    BoundaryValue("session_timeout_ms", "largest", _of(_INT_MAX)),
-    BoundaryValue("session_timeout_ms", "least number", _of(_INT_MIN)),
-    BoundaryValue("rebalance_timeout_ms", "-1", _of(-1), rare=True),
-    BoundaryValue("rebalance_timeout_ms", "0", _of(0), rare=True),
-    BoundaryValue("rebalance_timeout_ms", "1", _of(1), rare=True),
-    BoundaryValue("rebalance_timeout_ms", "short", _of(Ms("short rebalance"))),
-    BoundaryValue("rebalance_timeout_ms", "largest", _of(_INT_MAX)),
-    BoundaryValue("protocol_type", "empty", _of("")),
-    BoundaryValue("protocol_type", "another", _of("connect")),
-    BoundaryValue("protocol_name", "another", _of("sticky")),
-    BoundaryValue("protocol_name", "empty", _of("")),
-    BoundaryValue("protocols", "none", _of(())),
+    BoundaryValue("session_timeout_ms", "largest", same(_INT_MAX)),
+    BoundaryValue("session_timeout_ms", "least number", same(_INT_MIN)),
+    BoundaryValue("rebalance_timeout_ms", "-1", same(-1), rare=True),
+    BoundaryValue("rebalance_timeout_ms", "0", same(0), rare=True),
+    BoundaryValue("rebalance_timeout_ms", "1", same(1), rare=True),
+    BoundaryValue("rebalance_timeout_ms", "short", same(Ms("short rebalance"))),
+    BoundaryValue("rebalance_timeout_ms", "largest", same(_INT_MAX)),
+    BoundaryValue("protocol_type", "empty", same("")),
+    BoundaryValue("protocol_type", "another", same("connect")),
+    BoundaryValue("protocol_name", "another", same("sticky")),
+    BoundaryValue("protocol_name", "empty", same("")),
+    BoundaryValue("protocols", "none", same(())),
     BoundaryValue("protocols", "another", _offers(*ROUNDROBIN)),
     BoundaryValue("protocols", "both", _offers(*BOTH)),
     BoundaryValue("protocols", "both turned", _offers(*reversed(BOTH))),
@@ -192,11 +195,11 @@ BOUNDARY_VALUES: tuple[BoundaryValue, ...] = (
         "protocols", "many", _offers(("range", _TOPIC_T), *((f"p{i}", b"") for i in range(50)))
     ),
     BoundaryValue("protocols", "large", _offers(("range", _TOPIC_T + b"\0" * _LARGE)), rare=True),
-    BoundaryValue("assignments", "none", _of(())),
+    BoundaryValue("assignments", "none", same(())),
     BoundaryValue(
         "assignments",
         "to a stranger",
-        _of((SyncAssignment(member_id="stranger", assignment=b"s"),)),
+        same((SyncAssignment(member_id="stranger", assignment=b"s"),)),
     ),
     BoundaryValue("assignments", "twice", _twice_to_self),
     BoundaryValue(
@@ -205,50 +208,61 @@ BOUNDARY_VALUES: tuple[BoundaryValue, ...] = (
         lambda _, about: AssignmentsToAll(about.who, b"\0" * _LARGE),
         rare=True,
     ),
-    BoundaryValue("topics", "none", _of(())),
+    BoundaryValue("topics", "none", same(())),
     BoundaryValue("topics", "missing", lambda r, about: (_commit(about.no_topic, r.randrange(9)),)),
     BoundaryValue(
         "topics",
         "two",
         lambda r, about: (_commit("t", r.randrange(9)), _commit(about.no_topic, 1)),
     ),
-    BoundaryValue("topics", "offset 0", _of((_commit("t", 0),))),
-    BoundaryValue("topics", "largest offset", _of((_commit("t", 2**63 - 1),))),
-    BoundaryValue("topics", "metadata", _of((_commit("t", 5, _FOREIGN),))),
-    BoundaryValue("topics", "no metadata", _of((_commit("t", 6, None),))),
-    BoundaryValue("fetched", "nothing", _of(())),
-    BoundaryValue("fetched", "everything", _of(None)),
-    BoundaryValue("fetched", "missing", _of((FetchTopic(name="missing", partition_indexes=(0,)),))),
-    BoundaryValue("groups", "none", _of(())),
-    BoundaryValue("groups", "empty", _of(("",))),
+    BoundaryValue("topics", "offset 0", same((_commit("t", 0),))),
+    BoundaryValue("topics", "largest offset", same((_commit("t", 2**63 - 1),))),
+    BoundaryValue("topics", "metadata", same((_commit("t", 5, _FOREIGN),))),
+    BoundaryValue("topics", "no metadata", same((_commit("t", 6, None),))),
+    BoundaryValue("fetched", "nothing", same(())),
+    BoundaryValue("fetched", "everything", same(None)),
+    BoundaryValue(
+        "fetched", "missing", same((FetchTopic(name="missing", partition_indexes=(0,)),))
+    ),
+    BoundaryValue("groups", "none", same(())),
+    BoundaryValue("groups", "empty", same(("",))),
     BoundaryValue("groups", "both", lambda _, about: (about.home, about.elsewhere)),
-    BoundaryValue("groups", "unknown", _of(("nowhere",))),
-    BoundaryValue("groups_names", "none", _of(())),
+    BoundaryValue("groups", "unknown", same(("nowhere",))),
+    BoundaryValue("groups_names", "none", same(())),
     BoundaryValue("groups_names", "both", lambda _, about: (about.home, about.elsewhere)),
-    BoundaryValue("groups_names", "unknown", _of(("nowhere",))),
-    BoundaryValue("states_filter", "Stable", _of(("Stable",))),
-    BoundaryValue("states_filter", "Empty", _of(("Empty", "Dead"))),
-    BoundaryValue("states_filter", "unknown", _of(("Nonsense",))),
-    BoundaryValue("types_filter", "classic", _of(("classic",))),
-    BoundaryValue("types_filter", "another", _of(("consumer",))),
+    BoundaryValue("groups_names", "unknown", same(("nowhere",))),
+    BoundaryValue("states_filter", "Stable", same(("Stable",))),
+    BoundaryValue("states_filter", "Empty", same(("Empty", "Dead"))),
+    BoundaryValue("states_filter", "unknown", same(("Nonsense",))),
+    BoundaryValue("types_filter", "classic", same(("classic",))),
+    BoundaryValue("types_filter", "another", same(("consumer",))),
 )
 
-_BY_FIELD: Mapping[str, tuple[BoundaryValue, ...]] = {
-    field: tuple(boundary for boundary in BOUNDARY_VALUES if boundary.field == field)
-    for field in dict.fromkeys(boundary.field for boundary in BOUNDARY_VALUES)
-}
+ByField = Mapping[str, tuple[BoundaryValue, ...]]
 
+
+def boundary_values_by_field(values: Iterable[BoundaryValue]) -> ByField:
+    """Return boundary values by the field that they are for."""
+    by_field: dict[str, tuple[BoundaryValue, ...]] = {}
+    for boundary in values:
+        by_field[boundary.field] = (*by_field.get(boundary.field, ()), boundary)
+    return by_field
+
+
+_BY_FIELD = boundary_values_by_field(BOUNDARY_VALUES)
 
 _ONLY = {"groups": "DescribeGroups", "topics": "OffsetCommit"}
 """Fields with the same name that mean something else in another API."""
 
 
-def draw_boundary_value(random: Random, api: str, fields: Iterable[str]) -> BoundaryValue | None:
+def draw_boundary_value(
+    random: Random, api: str, fields: Iterable[str], values: ByField = _BY_FIELD
+) -> BoundaryValue | None:
     """Draw a boundary value for one of these fields of a request; None where there is none."""
-    known_fields = [f for f in fields if f in _BY_FIELD and _ONLY.get(f, api) == api]
+    known_fields = [f for f in fields if f in values and _ONLY.get(f, api) == api]
     if not known_fields:
         return None
-    candidates = _BY_FIELD[random.choice(known_fields)]
+    candidates = values[random.choice(known_fields)]
     boundary = random.choice(candidates)
     if boundary.rare and random.randrange(_RARE):
         return random.choice([e for e in candidates if not e.rare])
@@ -337,6 +351,29 @@ def draw_participants(random: Random, config: Config) -> Participants:
     if random.random() < _TWO_GROUPS:
         homes |= {who: home_of(who) for who in _ELSEWHERE}
     return Participants(homes, config)
+
+
+SIZE = "group.max.size"
+
+SETTINGS: tuple[Mapping[str, int | None], ...] = (
+    {DELAY: 0},
+    {},
+    {DELAY: 0, SIZE: 2},
+    {SIZE: 1},
+)
+"""Settings that are tried on a virtual clock, where they can be chosen."""
+
+REAL_SETTINGS: tuple[Mapping[str, int | None], ...] = (
+    {},
+    {DELAY: 0, SIZE: 2},
+    {DELAY: 3000, SIZE: 3},
+    {DELAY: 0, CLEANER: 1000},
+)
+"""Settings that are tried on a real clock, if brokers with these can be started: the first are the
+target's own.  What a target doesn't have is left out."""
+
+FAILING_OVER = 2
+"""First settings for which there is one broker more, for failovers: each is a process."""
 
 
 class Drawer:
@@ -675,3 +712,23 @@ def _fetching(fields: dict[str, Any], version: int) -> dict[str, Any]:
     if version >= _FETCH_GROUPS_SINCE:
         return {**rest, "groups": (FetchGroup(group_id=group, topics=topics),)}
     return {**rest, "group_id": group, "topics": topics}
+
+
+def is_risky(steps: Iterable[PlanStep]) -> bool:
+    """Tell if a plan may kill its target: a restart, or a join on which some coordinators abort.
+
+    The mock aborts where members' first protocols differ (see
+    `fencepost.conformance.targets.brokers.mock`), kfake where a member offers no protocol, or one
+    twice.
+    """
+    first: dict[object, set[str]] = {}
+    for step in steps:
+        if isinstance(step, Failover | MoveCoordinator):
+            return True
+        if isinstance(step, Request) and step.api == "JoinGroup":
+            offered = step.fields.get("protocols") or ()
+            if not offered or len({offer.name for offer in offered}) < len(offered):
+                return True
+            name = offered[0].name
+            first.setdefault(step.fields.get("group_id"), set()).add(name)
+    return any(len(names) > 1 for names in first.values())

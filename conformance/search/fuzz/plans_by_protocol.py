@@ -1,0 +1,88 @@
+"""Find what the fuzzer needs of a revision's protocol to draw plans."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from random import Random
+from typing import Any, Protocol
+
+from fencepost.conformance.search.fuzz import consumer_generator, generator
+from fencepost.conformance.search.fuzz.dry_run import (
+    DryRun,
+    GroupShape,
+    PlannedStep,
+    group_shape,
+)
+from fencepost.conformance.search.fuzz.generator import Participants
+from fencepost.model.coordinator import Config
+from fencepost.model.plans.steps import PlanStep
+from fencepost.model.revision import Revision
+
+Settings = Mapping[str, int | None]
+
+
+class StepDrawer(Protocol):
+    """Draws the steps of one plan."""
+
+    def draw(self) -> PlannedStep:
+        """Draw a step."""
+        ...
+
+    def with_boundary_value(self, act: PlannedStep) -> PlannedStep | None:
+        """Put a boundary value into a field of a request; None where there is none for it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ProtocolPlans:
+    """What the fuzzer needs of one protocol.
+
+    `joins_by`: the API without which no plan can be drawn.  `settings`: those that are tried on a
+    virtual clock; `real_settings`: on a real one, of which the first `failing_over` have one broker
+    more, for failovers; `rare_settings`: on both, for few plans.  `participants`: draws the members
+    of a plan; `shape`: describes a group without names and numbers; `is_risky`: True if steps may
+    kill some coordinators.
+    """
+
+    joins_by: str
+    settings: tuple[Settings, ...]
+    real_settings: tuple[Settings, ...]
+    failing_over: int
+    rare_settings: tuple[Settings, ...]
+    participants: Callable[[Random, Config], Participants]
+    drawer: Callable[[Random, DryRun, Participants], StepDrawer]
+    shape: Callable[[Any], GroupShape]
+    is_risky: Callable[[Iterable[PlanStep]], bool]
+
+
+PLANS: Mapping[str, ProtocolPlans] = {
+    "classic": ProtocolPlans(
+        "JoinGroup",
+        generator.SETTINGS,
+        generator.REAL_SETTINGS,
+        generator.FAILING_OVER,
+        (generator.LIMITED,),
+        generator.draw_participants,
+        generator.Drawer,
+        group_shape,
+        generator.is_risky,
+    ),
+    "consumer": ProtocolPlans(
+        "ConsumerGroupHeartbeat",
+        consumer_generator.SETTINGS,
+        consumer_generator.REAL_SETTINGS,
+        consumer_generator.FAILING_OVER,
+        (),
+        consumer_generator.draw_participants,
+        consumer_generator.ConsumerDrawer,
+        consumer_generator.group_shape,
+        consumer_generator.is_risky,
+    ),
+}
+"""Name of a protocol → its part."""
+
+
+def plans_of(revision: Revision) -> ProtocolPlans:
+    """Return what the fuzzer needs of a revision's protocol."""
+    return PLANS[revision.protocol.name]
