@@ -58,6 +58,7 @@ _JOINS: frozenset[Enum] = frozenset(
         Common.RECOMPUTE_TARGET,
         Common.RECOMPUTE_TARGET_AT_ONCE,
         Common.RECONCILE,
+        Common.RECONCILE_UNHEEDING,
         Common.RECONCILE_LATER,
         Common.RESTART_SESSION,
         Do.BUMP_FOR_SUBSCRIPTION,

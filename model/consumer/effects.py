@@ -46,6 +46,10 @@ class Do(Enum):
     )
     RECOMPUTE_TARGET_AT_ONCE = "a target that is older than the group is made anew"
     RECONCILE = (
+        "the caller revokes, waits for, or takes over what its target says of topics to which it "
+        "subscribes; what it gives up is free at once"
+    )
+    RECONCILE_UNHEEDING = (
         "the caller revokes, waits for, or takes over what its target says; what it gives up is "
         "free at once"
     )

@@ -153,10 +153,11 @@ def assignors(
     """
     if name is not None and name not in ASSIGNORS:
         return (Assignor.UNKNOWN,)
-    if group is None or member is None or not name:
+    if member is None or not name:
         return (Assignor.KNOWN,)
-    before = preferred([m.assignor for m in group.members])
-    others = [m.assignor for m in group.members if m.member_id != member.member_id]
+    members = () if group is None else group.members
+    before = preferred([m.assignor for m in members])
+    others = [m.assignor for m in members if m.member_id != member.member_id]
     after = preferred([*others, name])
     if before == after and len(before) == 1:
         return (Assignor.KNOWN,)
@@ -184,6 +185,8 @@ def join_points(
     mine = compared(group, join)
     is_alone = inst(group, instance_id, member_id) in {Inst.NONE, Inst.UNMAPPED}
     is_new = member is None and is_alone
+    subscription = change(NEW if is_new else mine, join)
+    is_idle = is_new and subscription is Change.UNCHANGED
     return tuple(
         (
             version,
@@ -199,9 +202,9 @@ def join_points(
             holder(group, instance_id),
             caller(group, member_id),
             member is not None and group is not None and group.is_reconciled(member),
-            change(NEW if is_new else mine, join),
+            subscription,
         )
-        for assignor in assignors(group, mine, join.server_assignor)
+        for assignor in assignors(group, NEW if is_idle else mine, join.server_assignor)
     )
 
 
@@ -325,8 +328,9 @@ def commit_point(
         inst(group, commit.group_instance_id, commit.member_id),
         caller(group, commit.member_id),
     )
-    point = (missing, here, *who, epochs)
-    return (version, *point) if isinstance(commit, OffsetCommitRequest) else point
+    if isinstance(commit, OffsetCommitRequest):
+        return (version, missing, here, *who, epochs)
+    return (missing, group_id(commit.group_id), here, *who, epochs)
 
 
 def since(member: Member | None, partition: TopicPartition, value: int) -> Since:

@@ -7,7 +7,7 @@ depends on a member's share forks over its possible shares; all other partitions
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from itertools import product
 from math import prod
 
@@ -36,12 +36,16 @@ def with_open_target(
     return _with_choices(after, choices)
 
 
-def with_share_of(group: ConsumerGroup, member_id: str) -> Iterator[ConsumerGroup]:
+def with_share_of(
+    group: ConsumerGroup, member_id: str, topics: Container[str] | None = None
+) -> Iterator[ConsumerGroup]:
     """Yield the group with each possible share of a member in the target.
 
-    Raises TooManyTargetsError for more than `MOST_TARGETS`.
+    `topics`: the topics of which the share matters; None: all.  Raises TooManyTargetsError for more than `MOST_TARGETS`.
     """
-    mine = [p for p, ids in group.open if member_id in ids]
+    mine = [
+        p for p, ids in group.open if member_id in ids and (topics is None or p.topic in topics)
+    ]
     if not mine:
         yield group
         return

@@ -127,11 +127,16 @@ def replace_holder(work: ConsumerWork) -> list[ConsumerWork]:
     return works
 
 
-def _with_shares(work: ConsumerWork, *member_ids: str) -> list[ConsumerWork]:
-    """Return a work for each possible share of these members, where the target is open."""
+def _with_shares(
+    work: ConsumerWork, *member_ids: str, topics: tuple[str, ...] | None = None
+) -> list[ConsumerWork]:
+    """Return a work for each possible share of these members, where the target is open.
+
+    `topics`: the topics of which their shares matter; None: all.
+    """
     groups = [work.group]
     for member_id in member_ids:
-        groups = [share for group in groups for share in with_share_of(group, member_id)]
+        groups = [share for group in groups for share in with_share_of(group, member_id, topics)]
     works = []
     for group in groups:
         fork = work.fork() if len(groups) > 1 else work
@@ -348,24 +353,34 @@ def leave_target_open(work: ConsumerWork) -> list[ConsumerWork] | None:
 
 def reconcile_later(work: ConsumerWork) -> list[ConsumerWork]:
     """Bring the caller nearer to its target, as before 4.1."""
-    return reconcile(work, is_free_at_once=False)
+    return reconcile(work, is_free_at_once=False, is_heeding=False)
 
 
-def reconcile(work: ConsumerWork, *, is_free_at_once: bool = True) -> list[ConsumerWork]:
+def reconcile_unheeding(work: ConsumerWork) -> list[ConsumerWork]:
+    """Bring the caller nearer to its target, as before 4.2."""
+    return reconcile(work, is_heeding=False)
+
+
+def reconcile(
+    work: ConsumerWork, *, is_free_at_once: bool = True, is_heeding: bool = True
+) -> list[ConsumerWork]:
     """Bring the caller nearer to its target.
 
-    `is_free_at_once`: what it gives up with this request it may get back with it.
+    `is_free_at_once`: what it gives up with this request it may get back with it.  `is_heeding`: it
+    has nothing of topics to which it doesn't subscribe, whatever its target says.
     """
+    topics = caller(work).topics if is_heeding else None
     if _waits(work):
+        if topics is not None:
+            _drop_unsubscribed(work)
         return [work]
-    works = _with_shares(work, work.caller)
-    unsubscribed = [each.fork() for each in works if _is_idle_newcomer(each)]
-    for each in unsubscribed:
-        _reconcile(each, (), is_free_at_once=is_free_at_once)
+    works = _with_shares(work, work.caller, topics=topics)
     for each in works:
         target = each.group.target_of(each.caller)
+        if topics is not None:
+            target = tuple(p for p in target if p.topic in topics)
         _reconcile(each, target, is_free_at_once=is_free_at_once)
-    return [*unsubscribed, *works, *_keeping_copies(works)]
+    return [*works, *_keeping_copies(works)]
 
 
 def _keeping_copies(works: Iterable[ConsumerWork]) -> Iterator[ConsumerWork]:
@@ -409,8 +424,23 @@ def _waits(work: ConsumerWork) -> bool:
     return member.phase is Phase.UNREVOKED and _owns(work.owned, member.revoking)
 
 
+def _drop_unsubscribed(work: ConsumerWork) -> None:
+    """Take partitions of topics to which the caller no longer subscribes, before a new target.
+
+    Where it may own them still, it has to give them up first.
+    """
+    member = caller(work)
+    kept = tuple(row for row in member.assigned if row[0].topic in member.topics)
+    if kept == member.assigned:
+        return
+    pending = tuple(sorted({*member.revoking, *member.assigned} - {*kept}))
+    if _owns(work.owned, pending):
+        member = replace(member, phase=Phase.UNREVOKED, revoking=pending)
+    _change(work, replace(member, previous_epoch=member.epoch, assigned=kept))
+
+
 def _reconcile(work: ConsumerWork, target: Partitions, *, is_free_at_once: bool = True) -> None:
-    group, member, owned = work.group, caller(work), work.owned
+    member, owned = caller(work), work.owned
     kept = tuple(row for row in member.assigned if row[0] in target)
     lost = tuple(row for row in member.assigned if row[0] not in target)
     if lost and _owns(owned, lost):
@@ -424,9 +454,13 @@ def _reconcile(work: ConsumerWork, target: Partitions, *, is_free_at_once: bool 
     else:
         given_up = member.revoking if is_free_at_once else ()
         changed = _advanced(work, member, target, kept, given_up)
-    if changed == member:
-        return
-    work.group = group.with_member(changed).without_timer(REBALANCE, work.caller)
+    if changed != member:
+        _change(work, changed)
+
+
+def _change(work: ConsumerWork, changed: Member) -> None:
+    """Change the caller; its time to revoke, if it has any, begins anew."""
+    work.group = work.group.with_member(changed).without_timer(REBALANCE, work.caller)
     if changed.phase is Phase.UNREVOKED and changed.classic is None:
         work.set_timer(REBALANCE, work.caller, changed.rebalance_timeout_ms)
 
@@ -542,6 +576,7 @@ _EFFECTS: dict[Enum, Effect] = {
     Do.BUMP_EPOCH: bump_epoch,
     Do.SETTLE_EMPTY: settle_empty,
     Do.RECONCILE: reconcile,
+    Do.RECONCILE_UNHEEDING: reconcile_unheeding,
     Do.RECONCILE_LATER: reconcile_later,
     Do.RECONCILE_UNMAPPED: reconcile_unmapped,
     Do.RECONCILE_UNMAPPED_LATER: reconcile_unmapped_later,

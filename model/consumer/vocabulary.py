@@ -233,7 +233,8 @@ def feasible(answers: dict[int, Hashable]) -> bool:
     Impossible are: members, mapped instances or a full group where there are no members; an
     instance mapped to the caller when the caller is no member; a holder without a mapped instance;
     an epoch, a subscription or an assignor to compare without a member to compare with (a new
-    member's subscription is compared with none at all); a released member that is reconciled.
+    member's subscription is compared with none at all, and its assignor counts only where that is
+    equal); a released member that is reconciled.
     """
 
     def get(feature: Feature) -> Hashable:
@@ -287,4 +288,5 @@ def _is_feasible_change(
     is_new = is_join and mid in {Mid.EMPTY, Mid.UNKNOWN} and alone
     if (comparable or is_new) is (change is Change.MEANINGLESS):
         return False
-    return comparable or assignor is not Assignor.ANOTHER
+    is_idle = is_new and change is Change.UNCHANGED
+    return comparable or is_idle or assignor is not Assignor.ANOTHER

@@ -182,11 +182,27 @@ def _epoch_of_a_join_counts() -> Iterator[SetRule]:
         yield SetRule(_JOIN, refused, _BEFORE_19233)
 
 
+_BEFORE_19431 = (
+    "KAFKA-19431 (assignments follow subscriptions), since 4.2; seen on 4.0.1 and 4.1.2"
+)
+
+
+def _heeds_no_subscription(differences: Iterable[SetRule]) -> Iterator[SetRule]:
+    """Yield these rules and all others by which a member takes what its target says."""
+    different = {difference.rule_id: difference for difference in differences}
+    for table, rule in CONSUMER_4_2.own_rules():
+        own = different[rule.id].rule if rule.id in different else rule
+        if Do.RECONCILE in own.effect:
+            steps: dict[Enum, tuple[Enum, ...]] = {Do.RECONCILE: (Do.RECONCILE_UNHEEDING,)}
+            different[rule.id] = _set(replace_steps(own, steps), table, _BEFORE_19431)
+    yield from different.values()
+
+
 CONSUMER_4_1 = derive(
     CONSUMER_4_2,
     "consumer-4.1",
     "the consumer protocol of Apache Kafka 4.1.2: a member can't join again by its id alone",
-    tuple(_epoch_of_a_join_counts()),
+    tuple(_heeds_no_subscription(_epoch_of_a_join_counts())),
 )
 
 _BEFORE_4_1 = (
@@ -195,6 +211,7 @@ _BEFORE_4_1 = (
 )
 _LATER: dict[Enum, tuple[Enum, ...]] = {
     Do.RECONCILE: (Do.RECONCILE_LATER,),
+    Do.RECONCILE_UNHEEDING: (Do.RECONCILE_LATER,),
     Do.RECONCILE_UNMAPPED: (Do.RECONCILE_UNMAPPED_LATER,),
 }
 
@@ -202,7 +219,7 @@ _LATER: dict[Enum, tuple[Enum, ...]] = {
 def frees_later(revision: Revision) -> Iterator[SetRule]:
     """Yield the rules by which a member that gives partitions up gets none of them at once."""
     for table, rule in revision.own_rules():
-        if {Do.RECONCILE, Do.RECONCILE_UNMAPPED} & set(rule.effect):
+        if _LATER.keys() & set(rule.effect):
             changed = replace_steps(rule, _LATER)
             because = f"{rule.because}; what it gives up is free from the next request on"
             yield _set(changed.but(because=because), table, _BEFORE_4_1)
@@ -268,6 +285,15 @@ def _bumps_for_assignor() -> Iterator[SetRule]:
         for new in (kept, bumped):
             passage = _20747 if rule_id in _FREEING else _20434
             yield _set(_freed(new), _TABLE_OF[rule_id], passage)
+    for rule_id in ("CG-JOIN-DYNAMIC-NEW", "CG-JOIN-STATIC-NEW"):
+        new, idle = _RULES[rule_id], _RULES[f"{rule_id}-IDLE"]
+        bumping = new.but(
+            guard=any_of(new.guard, all_of(idle.guard, when(assignor=ANOTHER))),
+            because=f"{new.because}, also one that only changes the group's preferred assignor",
+        )
+        quiet = idle.but(guard=all_of(idle.guard, negate(when(assignor=ANOTHER))))
+        yield _set(bumping, join.TABLE, _20434)
+        yield _set(quiet, join.TABLE, _20434)
 
 
 def _settles_empty() -> Iterator[SetRule]:

@@ -70,7 +70,7 @@ SETTINGS: tuple[Settings, ...] = (
 )
 """Settings that are tried on a virtual clock, where they can be chosen."""
 
-_SHORT_MS = 6000
+_SHORT_MS = 12_000
 REAL_SETTINGS: tuple[Settings, ...] = (
     {ASSIGNMENT_INTERVAL: 0},
     {ASSIGNMENT_INTERVAL: 0, MAX_SIZE: 2, SESSION_TIMEOUT: _SHORT_MS},
@@ -205,7 +205,7 @@ _RESTART, _RESTART_REAL = 0.01, 0.08
 _BY_MOVE = 0.5
 _SECOND = " again"
 _MANY = 2
-_LONGEST_PAUSE_MS = 10_000
+_LONGEST_PAUSE_MS = 15_000
 """The longest session timeout that a plan lets pass on a real clock."""
 
 _PAUSES: tuple[tuple[float, Pause], ...] = (

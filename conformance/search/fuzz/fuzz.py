@@ -56,6 +56,7 @@ from fencepost.conformance.search.fuzz.tally import Budget, FailureKey, OnTally,
 from fencepost.conformance.targets.own_revision import load_named
 from fencepost.conformance.targets.target import Target
 from fencepost.conformance.targets.target_registry import TargetOptions, find_revision, find_target
+from fencepost.model.classic.classic_protocol import CLASSIC
 from fencepost.model.coordinator import Provenance
 from fencepost.model.plans.spelling import PlanError, plan_json, read_plan
 from fencepost.model.plans.steps import Plan
@@ -216,8 +217,8 @@ class FuzzProgress:
         """Note that a target was opened; returns what plans can be made for it."""
         self.known = KnownReasons.of(self.options.known(target))
         context = await plan_context_of(target, suite)
-        if not self.known.by_cause:
-            return context
+        if not self.known.by_cause or suite.revision.protocol is not CLASSIC:
+            return context  # departures are known of groups of the classic protocol alone
         names = " + ".join(name for name in DEPARTURES if name in self.known.by_cause)
         return replace(context, departed=departed_by(suite.revision, names))
 

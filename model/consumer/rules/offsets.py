@@ -31,10 +31,11 @@ from fencepost.model.consumer.vocabulary import (
     Since,
 )
 from fencepost.model.messages.errors import Error
-from fencepost.model.table.entry_checks import coordinator_checks
+from fencepost.model.table.entry_checks import coordinator_checks, entry_checks
 from fencepost.model.table.expr import all_of, negate
 from fencepost.model.table.shared_features import (
     COORDINATOR,
+    GROUP_ID,
     TOPICS,
     version_feature,
 )
@@ -46,8 +47,8 @@ _NEGATIVE, _POSITIVE = MemberEpoch.NEGATIVE, MemberEpoch.POSITIVE
 _PRESENT = (Caller.DYNAMIC, Caller.STATIC)
 
 
-def _entry(prefix: str) -> tuple[Rule, ...]:
-    """Make the first checks of a commit."""
+def _entry(prefix: str, checks: tuple[Rule, ...]) -> tuple[Rule, ...]:
+    """Make the first checks of a commit; `checks`: of the group id and the coordinator."""
     return (
         Rule(
             f"{prefix}-TOPICS-UNKNOWN",
@@ -57,7 +58,7 @@ def _entry(prefix: str) -> tuple[Rule, ...]:
             source=src.KAFKA_COMMIT,
             because="a partition that doesn't exist is refused before the group is checked",
         ),
-        *coordinator_checks(prefix),
+        *checks,
     )
 
 
@@ -149,7 +150,7 @@ COMMIT = Table(
     "OffsetCommit",
     (VERSION, TOPICS, COORDINATOR, KIND, MID, INST, CALLER, MEMBER_EPOCH),
     (
-        *_entry("CG-COMMIT"),
+        *_entry("CG-COMMIT", coordinator_checks("CG-COMMIT")),
         Rule(
             "CG-COMMIT-GROUP-NOT-FOUND",
             when(kind=Kind.ABSENT, member_epoch=_POSITIVE, version=VERSION.at_least(9)),
@@ -182,9 +183,9 @@ COMMIT = Table(
 
 TXN_COMMIT = Table(
     "TxnOffsetCommit",
-    (TOPICS, COORDINATOR, KIND, MID, INST, CALLER, MEMBER_EPOCH),
+    (TOPICS, GROUP_ID, COORDINATOR, KIND, MID, INST, CALLER, MEMBER_EPOCH),
     (
-        *_entry("CG-TXN-COMMIT"),
+        *_entry("CG-TXN-COMMIT", entry_checks("CG-TXN-COMMIT")),
         Rule(
             "CG-TXN-COMMIT-GROUP-ABSENT-GENERATION",
             when(kind=Kind.ABSENT, member_epoch=_POSITIVE),
