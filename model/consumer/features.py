@@ -149,17 +149,20 @@ def assignors(
 ) -> tuple[Assignor, ...]:
     """Compare the assignor that is asked for; both results where members tie.
 
-    `member`: the one that asks, or is replaced by the one that asks.
+    `member`: the one that asks, or is replaced by the one that asks.  Who asks for none asks for
+    the same as before.  Its vote is taken away and given again: in a tie that may turn the order
+    of the assignors, if nobody else asks for this one.
     """
     if name is not None and name not in ASSIGNORS:
         return (Assignor.UNKNOWN,)
-    if member is None or not name:
+    asked = "" if member is None else name or member.assignor
+    if member is None or not asked:
         return (Assignor.KNOWN,)
-    members = () if group is None else group.members
-    before = preferred([m.assignor for m in members])
-    others = [m.assignor for m in members if m.member_id != member.member_id]
-    after = preferred([*others, name])
-    if before == after and len(before) == 1:
+    votes = {m.member_id: m.assignor for m in (() if group is None else group.members)}
+    before = preferred(votes.values())
+    is_same = votes.pop(member.member_id, "") == asked
+    after = preferred([*votes.values(), asked])
+    if before == after and (len(before) == 1 or (is_same and asked in votes.values())):
         return (Assignor.KNOWN,)
     both = set(before) & set(after)
     return (Assignor.KNOWN, Assignor.ANOTHER) if both else (Assignor.ANOTHER,)

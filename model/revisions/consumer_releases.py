@@ -182,9 +182,7 @@ def _epoch_of_a_join_counts() -> Iterator[SetRule]:
         yield SetRule(_JOIN, refused, _BEFORE_19233)
 
 
-_BEFORE_19431 = (
-    "KAFKA-19431 (assignments follow subscriptions), since 4.2; seen on 4.0.1 and 4.1.2"
-)
+_BEFORE_19431 = "KAFKA-19431 (assignments follow subscriptions), since 4.2; seen on 4.0.1 and 4.1.2"
 
 
 def _heeds_no_subscription(differences: Iterable[SetRule]) -> Iterator[SetRule]:
@@ -194,7 +192,9 @@ def _heeds_no_subscription(differences: Iterable[SetRule]) -> Iterator[SetRule]:
         own = different[rule.id].rule if rule.id in different else rule
         if Do.RECONCILE in own.effect:
             steps: dict[Enum, tuple[Enum, ...]] = {Do.RECONCILE: (Do.RECONCILE_UNHEEDING,)}
-            different[rule.id] = _set(replace_steps(own, steps), table, _BEFORE_19431)
+            unheeding = replace_steps(own, steps)
+            because = f"{own.because}, whatever it subscribes to"
+            different[rule.id] = _set(unheeding.but(because=because), table, _BEFORE_19431)
     yield from different.values()
 
 

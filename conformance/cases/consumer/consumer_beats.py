@@ -300,3 +300,13 @@ def another_assignor(s: ConsumerScript) -> None:
     s.beat("A1", server_assignor="range")
     s.keep("A1")
     s.describe()
+
+
+@case("CG-BEAT-ALIVE")
+def two_assignors(s: ConsumerScript) -> None:
+    """Two members ask for two assignors: in 4.4 each heartbeat of one of them is a new epoch."""
+    s.join("A1", server_assignor="range")
+    s.join("B1", server_assignor="uniform")
+    s.beat("A1", "A1", "A1")
+    s.beat("B1", "B1", "B1")
+    s.describe()

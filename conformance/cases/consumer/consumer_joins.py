@@ -80,6 +80,15 @@ def empty_subscription_after_a_leave(s: ConsumerScript) -> None:
     s.join("n", topics=())
     s.describe()
     s.beat("m", "m", "n")
+
+
+@case("CG-JOIN-DYNAMIC-NEW")
+def empty_subscription_and_another_assignor(s: ConsumerScript) -> None:
+    """A member that subscribes to nothing asks for an assignor; since 4.4 that is a new epoch."""
+    s.join("m")
+    s.join("n", topics=(), server_assignor="range")
+    s.describe()
+    s.join("A1", topics=(), server_assignor="range")
     s.describe()
 
 

@@ -187,6 +187,14 @@ def fetch_without_member(s: ConsumerScript) -> None:
 
 
 @case("CG-FETCH-UNKNOWN-MEMBER")
+def fetch_of_an_epoch_without_a_member(s: ConsumerScript) -> None:
+    """A fetch names no member, but an epoch: nobody has that."""
+    s.reconciled("A1")
+    s.fetch("x", member_id=None, epoch=1)
+    s.fetch("A1")
+
+
+@case("CG-FETCH-UNKNOWN-MEMBER")
 def fetch_by_a_stranger(s: ConsumerScript) -> None:
     """A fetch names an id that is no member's."""
     s.reconciled("A1")
@@ -306,3 +314,10 @@ def transaction_for_a_missing_topic(s: ConsumerScript) -> None:
     """A commit in a transaction for a topic that doesn't exist."""
     s.reconciled("A1")
     s.transact("A1", topic="missing")
+
+
+@case("CG-TXN-COMMIT-GROUP-ID-INVALID")
+def transaction_for_no_group_name(s: ConsumerScript) -> None:
+    """A commit in a transaction has the group id "": it is refused."""
+    s.transact("x", member_id="", epoch=-1, group="")
+    s.transact("x", member_id=NOBODY, epoch=1, group="")

@@ -173,19 +173,21 @@ class ConsumerScript(Script):
         epoch: Any = AUTO,
         parts: Sequence[int] = (0,),
         topic: str = "t",
+        group: str = "g",
         **fields: Any,
     ) -> None:
         """Send TxnOffsetCommit, in a transaction that is then committed; else as `commit`."""
         rows = tuple(TxnCommitPartition(partition_index=n, committed_offset=1) for n in parts)
-        says = self._committing(who, member_id, instance, epoch)
+        says = self._committing(who, member_id, instance, epoch, group)
         topics = (TxnCommitTopic(name=topic, partitions=rows),)
         self.ask(who, "TxnOffsetCommit", transactional_id=who, topics=topics, **says, **fields)
 
     def _committing(
-        self, who: str, member_id: Any, instance: str | None, epoch: Any
+        self, who: str, member_id: Any, instance: str | None, epoch: Any, group: str = "g"
     ) -> dict[str, Any]:
         return self._member_fields(
             who,
+            group=group,
             generation=EpochOf(who) if epoch is AUTO else epoch,
             member_id=who if member_id is AUTO else member_id,
             instance=instance,

@@ -10,6 +10,7 @@ from fencepost.conformance.cases.consumer.consumer_script import (
     BOTH,
     SHORT_SESSION,
     ConsumerScript,
+    owned,
     registry,
 )
 from fencepost.conformance.cases.script import AUTO
@@ -406,6 +407,32 @@ def failover_while_partitions_move(s: ConsumerScript) -> None:
 BATCHED = Registry(ConsumerScript)
 batched = BATCHED.case
 _INTERVAL = {ASSIGNMENT_INTERVAL: 1000}
+
+
+@batched("CG-BEAT-ALIVE-CHANGED", config=_INTERVAL)
+def topic_given_up_within_the_interval(s: ConsumerScript) -> None:
+    """A member gives a topic up within the interval: it loses it before there is a new target."""
+    s.join("A1", topics=BOTH)
+    s.beat("A1", subscribed_topic_names=("u",))
+    s.describe()
+    s.beat("A1")
+    s.describe()
+    s.pause("short rebalance")
+    s.beat("A1")
+    s.describe()
+
+
+@batched("CG-BEAT-ALIVE-CHANGED", config=_INTERVAL)
+def topic_taken_back_within_the_interval(s: ConsumerScript) -> None:
+    """A member gives a topic up and subscribes to it again, both within the interval."""
+    s.join("A1", "B1", topics=BOTH)
+    s.beat("A1", subscribed_topic_names=("u",))
+    s.beat("A1", subscribed_topic_names=BOTH, owns=owned(0, 1, 2, 3))
+    s.describe()
+    s.beat("A1")
+    s.pause("short rebalance")
+    s.beat("A1", "A1", "B1")
+    s.describe()
 
 
 @batched("CG-JOIN-RETURN-CHANGED", config=_INTERVAL)
