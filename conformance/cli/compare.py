@@ -39,11 +39,12 @@ from fencepost.conformance.search.compare.compare_search import (
     usual_stages,
     walks_stage,
 )
+from fencepost.conformance.search.fuzz.plans_by_protocol import PLANS
 from fencepost.conformance.targets.target_registry import (
     TargetOptions,
+    check_known,
     find_both,
-    find_revision,
-    revision_for_both,
+    judge_for_both,
 )
 from fencepost.model.history.words import plural
 from fencepost.model.revision import Revision
@@ -59,7 +60,8 @@ _REQUESTS = 5_000
     "--revision",
     type=REVISION,
     metavar="R",
-    help="The revision that judges [default: kafka-4; for two old Kafkas that of the newer one].",
+    help="The revision that judges; consumer: that of the newer one in the consumer protocol "
+    "[default: kafka-4; for two old Kafkas that of the newer one].",
 )
 @click.option(
     "--suite",
@@ -124,7 +126,8 @@ def compare_command(
     The search ends after the stage (catalogue, cover, generated plans) that has a difference, or,
     on a real clock, a minute after the first difference, unless --minutes or --case is given.
     """
-    judge = find_revision(revision or revision_for_both(first, other))
+    judge = judge_for_both(revision, first, other)
+    check_known(judge, "compare", PLANS)
     if requests is None and minutes is None:
         requests = _REQUESTS
     options = CompareOptions(

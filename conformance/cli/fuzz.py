@@ -49,10 +49,12 @@ from fencepost.conformance.search.fuzz.fuzz_report import (
     write_fuzz,
     write_trace,
 )
+from fencepost.conformance.search.fuzz.plans_by_protocol import PLANS
 from fencepost.conformance.search.fuzz.tally import Budget, Tally
 from fencepost.conformance.targets.target import Target
 from fencepost.conformance.targets.target_registry import (
     TargetOptions,
+    check_known,
     find_target,
     judge_for,
 )
@@ -159,6 +161,7 @@ def fuzz_command(
     `trace`.
     """
     judge = judge_for(revision, target)
+    check_known(judge, "fuzz", PLANS)
     if requests is None and minutes is None:
         requests = _REQUESTS
     if report is not None:

@@ -27,6 +27,7 @@ from fencepost.model.coordinator import CONFIG_DEFAULTS, Coordinator
 from fencepost.model.revision import Revision
 from fencepost.model.revisions import revisions
 from fencepost.model.revisions.mixed_releases import MIXED_REVISIONS
+from fencepost.model.revisions.revisions import MUTANT
 from fencepost.model.suggestions import nearest
 from fencepost.properties.judging.known_failures import aliases_of
 from fencepost.traces.files.bounded import own_version
@@ -44,6 +45,7 @@ _BASES: Mapping[str, str] = {
     MIXED.name: revisions.MIXED_NAMES[0],
 }
 """The base of each protocol but the classic one."""
+_MODELS = ("model:", MUTANT)
 _STARTED = ("kafka", "kfake")
 _SET = (*_STARTED, "tcp")
 """Targets that take group settings; to others the cases give their own, or nobody can."""
@@ -270,10 +272,14 @@ def in_protocol_of(name: str, revision: Revision) -> str:
 def revision_for(target_name: str) -> str:
     """Return the revision that judges a target by default: for a Kafka that of its release.
 
-    A model of another protocol than the classic one has that protocol's base.
+    A model of another protocol than the classic one has that protocol's base, and a mutant of one
+    its own base.
     """
-    if target_name.startswith("model:"):
-        return _BASES.get(find_model(target_name).protocol.name, DEFAULT_REVISION)
+    if target_name.startswith(_MODELS):
+        model = find_model(target_name)
+        base = _BASES.get(model.protocol.name, DEFAULT_REVISION)
+        is_other = base != DEFAULT_REVISION and target_name.startswith(MUTANT)
+        return revisions.shipped_base(model).name if is_other else base
     if not target_name.startswith("kafka:"):
         return DEFAULT_REVISION
     version = kafka_version(target_name)
@@ -332,12 +338,22 @@ def revision_for_both(first: str, second: str) -> str:
     What both do because neither has a later change is then no fault.  Else it is the base.
     """
     profiles = {revision_for(name) for name in (first, second)}
-    if others := profiles & {*_BASES.values()}:
-        return min(others)
+    if others := profiles & {*revisions.CONSUMER_NAMES, *revisions.MIXED_NAMES}:
+        return max(others)
     if DEFAULT_REVISION in profiles:
         return DEFAULT_REVISION
     newest = max(kafka_version(name).number for name in (first, second))
     return "kafka-" + ".".join(map(str, newest))
+
+
+def judge_for_both(revision: str | None, first: str, second: str) -> Revision:
+    """Return the revision that judges two targets: the one of this name, or that for the targets.
+
+    `consumer` and `mixed` are the newer of their revisions of it.  Raises UnknownTargetError.
+    """
+    if revision is None or revision not in _BASES:
+        return find_revision(revision or revision_for_both(first, second))
+    return max((judge_for(revision, name) for name in (first, second)), key=lambda r: r.name)
 
 
 def find_revision(name: str) -> Revision:

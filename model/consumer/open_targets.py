@@ -41,7 +41,8 @@ def with_share_of(
 ) -> Iterator[ConsumerGroup]:
     """Yield the group with each possible share of a member in the target.
 
-    `topics`: the topics of which the share matters; None: all.  Raises TooManyTargetsError for more than `MOST_TARGETS`.
+    `topics`: the topics of which the share matters; None: all.  Raises TooManyTargetsError for more
+    than `MOST_TARGETS`.
     """
     mine = [
         p for p, ids in group.open if member_id in ids and (topics is None or p.topic in topics)

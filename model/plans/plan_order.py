@@ -64,6 +64,8 @@ WAITS = (
 
 GROUP = "g"
 _DIGEST = 10
+_EPOCHS_OF_ACTS = (0, -1, -2)
+"""Epochs that make a heartbeat of the consumer protocol a join or a leave."""
 PROTOCOLS = (JoinProtocol(name="range", metadata=b""),)
 DELAY = "group.initial.rebalance.delay.ms"
 
@@ -198,8 +200,20 @@ def _named(part: Any, key: str) -> Iterator[str]:
 
 
 def usual(ask: Request) -> dict[str, Any]:
-    """Return a correct client's values for the fields that follow from the sender alone."""
-    says: dict[str, Any] = {"member_id": IdOf(ask.who), "generation_id": GenerationOf(ask.who)}
+    """Return a correct client's values for the fields that follow from the sender alone.
+
+    In the consumer protocol a client makes its id, which is its name in a plan.
+    """
+    who, fields = ask.who, ask.fields
+    is_epoch = isinstance(fields.get("generation_id"), EpochOf)
+    says: dict[str, Any] = {
+        "member_id": who if fields.get("member_id") == who else IdOf(who),
+        "generation_id": EpochOf(who) if is_epoch else GenerationOf(who),
+    }
+    if ask.api == "ConsumerGroupHeartbeat":
+        says["rebalance_timeout_ms"] = Ms("rebalance")
+        if fields.get("member_epoch") not in _EPOCHS_OF_ACTS:
+            says["member_epoch"] = EpochOf(who)
     if ask.api == "JoinGroup":
         says |= {
             "session_timeout_ms": Ms("session"),
@@ -220,7 +234,7 @@ def oddness(ask: Request) -> int:
             odd += value != says[name]
         elif isinstance(value, ProtocolOf):
             odd += 1
-        elif name not in {"group_id", "group_instance_id"}:
+        elif name not in {"group_id", "group_instance_id", "instance_id"}:
             odd += 2 if isinstance(value, tuple) and len(value) > 1 else 1
     return odd + (ask.connection is not None)
 

@@ -18,7 +18,9 @@ from dataclasses import dataclass, replace
 
 from msgspec import structs
 
-from fencepost.conformance.run.certify import Options, open_target
+from fencepost.conformance.run.certify import OpenTarget, Options, open_target
+from fencepost.conformance.run.runner import reset_for
+from fencepost.conformance.runtime.unavailable import needed_of_a_target
 from fencepost.conformance.search.compare.compare_search import (
     CompareOptions,
     CompareTally,
@@ -243,11 +245,24 @@ class TargetComparison:
         """Violated if the targets differ, unknown if some plan is undecided, else it holds."""
         if self.differences:
             return Overall.VIOLATED
-        return Overall.UNKNOWN if self.unsteady or self.tally.unknown else Overall.HOLDS
+        is_unknown = self.unsteady or self.tally.unknown or not self.tally.compared
+        return Overall.UNKNOWN if is_unknown else Overall.HOLDS
 
     def exit_code(self) -> int:
         """1 if they differ, 2 if that is undecided, else 0."""
         return EXIT_CODES[self.overall()]
+
+
+async def _learn_settings(target: Target, suite: OpenTarget) -> None:
+    """Learn the settings of a target that can't choose them, with those of its protocol.
+
+    Raises TargetUnavailableError.
+    """
+    if suite.chooses_settings or not suite.revision.protocol.takes_topics:
+        return
+    with needed_of_a_target():
+        async with target.scope("settings") as coordinator:
+            suite.config = await reset_for(suite.revision, suite.hello, coordinator, {})
 
 
 @asynccontextmanager
@@ -259,6 +274,8 @@ async def _paired(
         open_target(left, options.revision, run_options) as first,
         open_target(right, options.revision, run_options) as second,
     ):
+        for target, suite in ((left, first), (right, second)):
+            await _learn_settings(target, suite)
         slower = left if first.hello.clock == "real" else right
         yield TargetPair(first, second, slower.hints)
 
@@ -269,7 +286,7 @@ async def compare(left: Target, right: Target, options: CompareOptions) -> Targe
     Raises TargetUnavailableError.
     """
     async with _paired(left, right, options) as pair:
-        sources = Sources(left, right)
+        sources = Sources(left, right, options.revision)
         search = DifferenceSearch(pair, options, sources)
         await search.run()
         examined = await Examiner(pair, options.revision, sources).examined(

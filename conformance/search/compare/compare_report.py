@@ -28,6 +28,7 @@ from fencepost.conformance.search.compare.difference import (
 from fencepost.model.history.words import at_most, plural, request_words
 from fencepost.model.plans.steps import Await, Request, Settle, describe
 from fencepost.properties.judging.outcome import CaseResult
+from fencepost.properties.judging.report import Overall
 from fencepost.traces.files.document_schema import Document
 
 _MARK = "   ← they differ"
@@ -199,6 +200,8 @@ def _difference_lines(comparison: TargetComparison, confirmed: DifferenceFinding
 
 
 def _tally(tally: CompareTally) -> Iterator[str]:
+    if not tally.compared:
+        yield "No plan could be run on both, and compared."
     ran = ", ".join(f"{name} {count}" for name, count in tally.stages.items())
     yield f"Plans: {ran}; {plural(tally.requests, 'request')} to each."
     if tally.ended:
@@ -224,7 +227,7 @@ def summary(comparison: TargetComparison) -> str:
     if count:
         more = f"; {plural(comparison.more, 'more kind')} not examined" if comparison.more else ""
         return f"{left} and {right} differ in {plural(count, 'way')}{more}."
-    if comparison.tally.unknown or comparison.unsteady:
+    if comparison.overall() is Overall.UNKNOWN:
         return f"Whether {left} and {right} differ is unknown."
     return f"No difference between {left} and {right} was found."
 

@@ -31,6 +31,7 @@ from fencepost.conformance.search.compare.difference import (
 )
 from fencepost.conformance.search.compare.differential import Both, TargetPair
 from fencepost.conformance.search.fuzz.drawn_plans import PlanContext, Planner
+from fencepost.conformance.search.fuzz.plans_by_protocol import plans_of
 from fencepost.model.history.words import plural
 from fencepost.model.plans.plan_order import asks_of, weight
 from fencepost.model.plans.steps import Plan
@@ -98,6 +99,11 @@ class CompareTally:
     lacking: dict[str, int] = field(default_factory=dict)
     unknown: dict[str, str] = field(default_factory=dict)
     ended: str = ""
+
+    @property
+    def compared(self) -> int:
+        """Count the plans that were run on both, and compared."""
+        return self.same + self.choices + self.differing
 
 
 class DifferenceSearch:
@@ -269,8 +275,9 @@ def plans_stage(seed: int) -> CompareStage:
     """Random plans as `fuzz` draws them, without end."""
 
     def write(pair: TargetPair) -> Iterator[Plan | str]:
-        if "JoinGroup" not in pair.apis:  # such plans are of members that join
-            yield "the target has no JoinGroup"
+        joins_by = plans_of(pair.suites[0].revision).joins_by
+        if joins_by not in pair.apis:  # such plans are of members that join
+            yield joins_by
             return
         planner = Planner(plan_context_of_pair(pair), seed)
         while True:
@@ -281,10 +288,11 @@ def plans_stage(seed: int) -> CompareStage:
 
 def plan_context_of_pair(pair: TargetPair) -> PlanContext:
     """Find the conditions of plans: features of both, under settings that both can have."""
-    configs = [(settings, {**pair.suites[0].config, **settings}) for settings in pair.choices()]
+    suite = pair.suites[0]
+    usual = {**suite.revision.protocol.settings, **suite.config}
+    configs = [(settings, {**usual, **settings}) for settings in pair.choices()]
     lag_ms = max(suite.lag_ms for suite in pair.suites)
-    hello = pair.suites[0].hello
-    return PlanContext(pair.suites[0].revision, hello, pair.hints, lag_ms, configs)
+    return PlanContext(suite.revision, suite.hello, pair.hints, lag_ms, configs)
 
 
 def usual_stages(revision: Revision, seed: int) -> list[CompareStage]:

@@ -29,7 +29,8 @@ from typing import Any
 
 from fencepost.conformance.search.compare.differential import Both
 from fencepost.conformance.targets.target import Target
-from fencepost.conformance.targets.target_registry import find_revision, kafka_version, revision_for
+from fencepost.conformance.targets.target_registry import judge_for, kafka_version
+from fencepost.model.classic.classic_protocol import CLASSIC
 from fencepost.model.coordinator import Provenance
 from fencepost.model.history.events import Answered, Disturbance, Sent
 from fencepost.model.history.words import answer_words
@@ -380,8 +381,8 @@ Origins = tuple[Origin | None, Origin | None]
 class Sources:
     """The known origins of differences between two open targets."""
 
-    def __init__(self, left: Target, right: Target) -> None:
-        self._sides = (_side(left), _side(right))
+    def __init__(self, left: Target, right: Target, revision: Revision) -> None:
+        self._sides = (_side(left, revision), _side(right, revision))
 
     def of(self, difference: TargetDifference) -> Origins:
         """Find the origins of a difference."""
@@ -403,18 +404,20 @@ def better(first: Origins, second: Origins) -> Origins:
     return left, right
 
 
-def _side(target: Target) -> _Side | None:
+def _side(target: Target, revision: Revision) -> _Side | None:
+    """Return what is known of a target; `revision`: judges both, and has their protocol."""
     name = target.name
     kind = name.partition(":")[0]
     if kind not in _LISTED:
         return None
     provenance: Provenance = target.provenance()
-    profile = revision_for(name)
+    is_classic = revision.protocol is CLASSIC
+    profile = judge_for(None if is_classic else revision.protocol.name, name)
     number: Release = ()
-    if kind == "kafka" and not kafka_version(name).has_new_coordinator:
+    if is_classic and kind == "kafka" and not kafka_version(name).has_new_coordinator:
         number = kafka_version(name).number
     entries = load(name, provenance.version, aliases=aliases_of(target))
-    return _Side(find_revision(profile), number, tuple(entries))
+    return _Side(profile, number, tuple(entries))
 
 
 @dataclass(frozen=True, slots=True)

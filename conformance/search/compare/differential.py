@@ -18,6 +18,7 @@ from fencepost.conformance.cases.case_registry import Entry
 from fencepost.conformance.run.certify import OpenTarget
 from fencepost.conformance.run.runner import unmet_need
 from fencepost.conformance.run.set_ups import usual_way
+from fencepost.conformance.search.fuzz.plans_by_protocol import plans_of
 from fencepost.conformance.search.shrink.shrink_plan import AT_ONCE, fitted
 from fencepost.conformance.targets.target import Hints
 from fencepost.model.coordinator import Hello
@@ -102,8 +103,10 @@ class TargetPair:
         """List settings under which a plan that names none can be run."""
         if not any(suite.chooses_settings for suite in self.suites):
             return [{}]
-        fixed = self.settings
-        return [fixed] if fixed else [{DELAY: 0}, {DELAY: _DELAY_MS}]
+        if fixed := self.settings:
+            return [fixed]
+        plans = plans_of(self.suites[0].revision)
+        return [*(plans.pair_settings if self.is_virtual else plans.real_pair_settings)]
 
     def unlike_settings(self) -> dict[str, tuple[int | None, int | None]]:
         """Find settings that differ between two targets of which neither can choose them."""
@@ -121,7 +124,7 @@ class TargetPair:
         if entry.delayed is not None and entry.delayed is not delayed:
             return None, DELAY
         case = entry.case({}, delayed=delayed, way=usual_way(self.apis))
-        needs = structs.replace(case.needs, config=self._config_of(case, delayed=delayed))
+        needs = structs.replace(case.needs, config=self._config_of(entry, case, delayed=delayed))
         case = self.fitted(structs.replace(case, rules=(), needs=needs))
         config = fixed or case.needs.config
         for suite in self.suites:
@@ -133,10 +136,10 @@ class TargetPair:
         """Write the case in versions that both have, as far as those can express it."""
         return fitted(case, self.apis)
 
-    def _config_of(self, case: Plan, *, delayed: bool) -> Mapping[str, int | None]:
+    def _config_of(self, entry: Entry, case: Plan, *, delayed: bool) -> Mapping[str, int | None]:
         if not any(suite.chooses_settings for suite in self.suites):
             return case.needs.config
-        chosen = self.settings or {DELAY: _DELAY_MS if delayed else 0}
+        chosen = self.settings or {DELAY: _DELAY_MS if delayed else 0, **entry.settings}
         return {**chosen, **case.needs.config}
 
     def is_near(self, case: Plan) -> bool:

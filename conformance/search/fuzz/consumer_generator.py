@@ -301,14 +301,14 @@ class ConsumerDrawer:
         )
 
     def _somebody(self) -> str:
-        """Choose a member; mostly one that has to take over its target."""
+        """Choose a member; mostly one that has to take over its target, or returns."""
         everybody = list(self._participants.homes)
         if self._random.random() < _DUTIFUL:
             everybody = [who for who in everybody if self._is_due(who)] or everybody
         return self._random.choice(everybody)
 
     def _group(self, who: str) -> ConsumerGroup | None:
-        group: Any = self._dry_run.group(self._participants.homes.get(who, "g"))
+        group: ConsumerGroup | None = self._dry_run.group(self._participants.homes.get(who, "g"))
         return group
 
     def _id(self, who: str) -> Any:
@@ -324,9 +324,12 @@ class ConsumerDrawer:
 
     def _is_due(self, who: str) -> bool:
         group, member = self._group(who), self._seat(who)
-        if group is None or member is None or member.is_released:
+        if group is None:
             return False
-        return not group.is_reconciled(member)
+        if member is None:
+            holder = group.member(group.holder(instance_of(who) or "") or "")
+            return holder is not None and holder.is_released
+        return not (member.is_released or group.is_reconciled(member))
 
     def _again(self, who: str) -> PlannedStep | None:
         """Repeat a request of a member unchanged, sometimes on another connection."""

@@ -372,6 +372,9 @@ REAL_SETTINGS: tuple[Mapping[str, int | None], ...] = (
 """Settings that are tried on a real clock, if brokers with these can be started: the first are the
 target's own.  What a target doesn't have is left out."""
 
+PAIR_SETTINGS: tuple[Mapping[str, int | None], ...] = ({DELAY: 0}, {DELAY: 3000})
+"""Settings under which two targets are compared that can both choose them."""
+
 FAILING_OVER = 2
 """First settings for which there is one broker more, for failovers: each is a process."""
 

@@ -40,7 +40,8 @@ class ProtocolPlans:
 
     `joins_by`: the API without which no plan can be drawn.  `settings`: those that are tried on a
     virtual clock; `real_settings`: on a real one, of which the first `failing_over` have one broker
-    more, for failovers; `rare_settings`: on both, for few plans.  `participants`: draws the members
+    more, for failovers; `rare_settings`: on both, for few plans.  `pair_settings`,
+    `real_pair_settings`: those under which targets are compared.  `participants`: draws the members
     of a plan; `shape`: describes a group without names and numbers; `is_risky`: True if steps may
     kill some coordinators.
     """
@@ -50,6 +51,8 @@ class ProtocolPlans:
     real_settings: tuple[Settings, ...]
     failing_over: int
     rare_settings: tuple[Settings, ...]
+    pair_settings: tuple[Settings, ...]
+    real_pair_settings: tuple[Settings, ...]
     participants: Callable[[Random, Config], Participants]
     drawer: Callable[[Random, DryRun, Participants], StepDrawer]
     shape: Callable[[Any], GroupShape]
@@ -63,6 +66,8 @@ PLANS: Mapping[str, ProtocolPlans] = {
         generator.REAL_SETTINGS,
         generator.FAILING_OVER,
         (generator.LIMITED,),
+        generator.PAIR_SETTINGS,
+        generator.PAIR_SETTINGS,
         generator.draw_participants,
         generator.Drawer,
         group_shape,
@@ -74,6 +79,8 @@ PLANS: Mapping[str, ProtocolPlans] = {
         consumer_generator.REAL_SETTINGS,
         consumer_generator.FAILING_OVER,
         (),
+        consumer_generator.SETTINGS,
+        consumer_generator.REAL_SETTINGS,
         consumer_generator.draw_participants,
         consumer_generator.ConsumerDrawer,
         consumer_generator.group_shape,

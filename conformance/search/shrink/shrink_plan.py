@@ -21,6 +21,7 @@ import msgspec
 from msgspec.structs import replace
 
 from fencepost.model.messages.draft_messages import ALL_APIS
+from fencepost.model.messages.messages import FetchGroup
 from fencepost.model.messages.shapes import wire_fields
 from fencepost.model.plans.plan_order import (
     DELAY,
@@ -70,6 +71,7 @@ from fencepost.properties.checking.shrinking import (
 R = TypeVar("R")
 
 _PROTOCOL_SINCE = 5
+_INSTANCE_KEYS = ("group_instance_id", "instance_id")
 
 
 def shorter_waits(case: Plan, apis: Versions) -> Iterator[Plan]:
@@ -166,7 +168,7 @@ def _plainer(ask: Request) -> Iterator[dict[str, Any]]:
             continue
         if name in says:
             yield {**ask.fields, name: says[name]}
-        elif kind[name].default is not msgspec.NODEFAULT and name != "group_instance_id":
+        elif kind[name].default is not msgspec.NODEFAULT and name not in _INSTANCE_KEYS:
             yield {key: kept for key, kept in ask.fields.items() if key != name}
         if isinstance(value, tuple) and len(value) > 1:
             for at in range(len(value)):
@@ -199,7 +201,7 @@ def _moved(ask: Request, group: str, other: str) -> Request:
 
     def named(value: Any, name: str) -> Any:
         if isinstance(value, str):
-            of_group = name in {"group_id", "groups_names"} or (
+            of_group = name in {"group_id", "groups_names", "group_ids"} or (
                 name == "groups" and ask.api == "DescribeGroups"
             )
             return other if of_group and value == group else value
@@ -258,17 +260,26 @@ def renamed(case: Plan, members: Mapping[str, str], instances: Mapping[str, str]
             case _ if hasattr(item, "group_instance_id"):
                 instance = item.group_instance_id
                 instance = instances.get(instance, instance)
-                item = replace(item, group_instance_id=instance)
+                item = replace(item, group_instance_id=instance, member_id=own_id(item.member_id))
                 return mapped(item, value)
+            case FetchGroup():
+                return mapped(replace(item, member_id=own_id(item.member_id)), value)
             case _:
                 return mapped(item, value)
+
+    def own_id(member_id: Any) -> Any:
+        """Return an id that is the name of a member, as the consumer protocol has them."""
+        return members.get(member_id, member_id) if isinstance(member_id, str) else member_id
 
     def step(old: PlanStep) -> PlanStep:
         match old:
             case Request():
                 fields = {name: value(v) for name, v in old.fields.items()}
-                if (instance := fields.get("group_instance_id")) is not None:
-                    fields["group_instance_id"] = instances.get(instance, instance)
+                for key in _INSTANCE_KEYS:
+                    if (instance := fields.get(key)) is not None:
+                        fields[key] = instances.get(instance, instance)
+                if "member_id" in fields:
+                    fields["member_id"] = own_id(fields["member_id"])
                 who = members.get(old.who, old.who)
                 on = None if old.connection is None else members.get(old.connection, old.connection)
                 return replace(old, who=who, fields=fields, connection=None if on == who else on)

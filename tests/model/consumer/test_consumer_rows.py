@@ -16,8 +16,15 @@ import pytest
 from support.consumer_world import ConsumerWorld, error_name
 from support.places import ROOT
 
+from fencepost.model.assignors.server_assignors import assign_at_broker
+from fencepost.model.machine import Machine
+from fencepost.model.messages.messages import (
+    TxnCommitPartition,
+    TxnCommitTopic,
+    TxnOffsetCommitRequest,
+)
 from fencepost.model.revisions import revisions
-from fencepost.model.work import Outcome
+from fencepost.model.work import Incoming, Outcome, Span
 from tools.docs.consumer_findings import KAFKA
 from tools.docs.consumer_rows_page import FILE
 
@@ -381,6 +388,76 @@ def test_b1_within_the_interval_a_replacement_may_get_the_old_target_first(revis
     reply = world.beat("m2", topics="t")
     assert reply.outcomes == 1
     assert world.there().target_epoch == world.there().epoch
+
+
+def later(revision: str) -> ConsumerWorld:
+    """A coordinator that makes each target but the first when the interval is over."""
+    world = ConsumerWorld(revision, {"group.consumer.assignment.interval.ms": 1_000})
+    machine = world.machine
+    world.machine = Machine(machine.revision, machine.config, assign=assign_at_broker)
+    return world
+
+
+@pytest.mark.parametrize("revision", ["consumer-4.3", "consumer-4.4"])
+def test_b1_who_gives_a_topic_up_loses_it_before_there_is_a_new_target(revision: str) -> None:
+    world = later(revision)
+    world.play("join m1 topics=t,u")
+    reply = world.beat("m1", topics="u")
+    assert reply.epoch == 2
+    assert {p.topic for p in reply.assigned or ()} == {"u"}
+    assert {p.topic for p, _ in world.member("m1").revoking} == {"t"}
+    assert world.there().target_epoch < world.there().epoch
+
+    assert world.beat("m1").epoch == 2
+    assert world.member("m1").revoking == ()
+    world.play("wait 1000")
+    assert world.beat("m1").epoch == 3
+
+
+@pytest.mark.parametrize("revision", ["consumer-4.3", "consumer-4.4"])
+def test_b1_who_subscribes_to_a_topic_again_has_it_from_the_old_target(revision: str) -> None:
+    world = later(revision)
+    world.play("join m1 topics=t,u; beat m1 topics=u")
+    world.play("beat m1 topics=t,u")
+    assert {p.topic for p, _ in world.member("m1").revoking} == {"t"}
+    assert {p.topic for p in world.beat("m1").assigned or ()} == {"t", "u"}
+    assert world.there().target_epoch == 2
+
+
+@pytest.mark.parametrize("revision", ALL)
+def test_e1_an_idle_newcomer_with_another_assignor_is_a_new_epoch_since_4_4(revision: str) -> None:
+    grows = revision in {"consumer-4.4", PR}
+    world = ConsumerWorld(revision)
+    world.play("join m1")
+    before = world.there().epoch
+    world.join("m2", topics="", assignor="range")
+    assert world.there().epoch - before == grows
+    world.join("m3", topics="", assignor="range")
+    assert world.there().epoch - before == grows
+
+
+@pytest.mark.parametrize("revision", ALL)
+def test_while_two_assignors_tie_a_heartbeat_may_be_a_new_epoch_in_4_4(revision: str) -> None:
+    may_grow = revision in {"consumer-4.4", PR}
+    world = ConsumerWorld(revision)
+    world.play("join m1 assignor=range; join m2 assignor=uniform; beat m1; beat m1; beat m2")
+    assert world.beat("m1").outcomes == 1 + may_grow
+    world.join("m3", assignor="range")
+    world.play("beat m1; beat m1; beat m2; beat m2; beat m3; beat m1; beat m2; beat m3")
+    assert world.beat("m1").outcomes == 1
+
+
+def test_a_commit_in_a_transaction_needs_a_group() -> None:
+    machine = ConsumerWorld("consumer-4.3").machine
+    row = TxnCommitPartition(partition_index=0, committed_offset=1)
+    topics = (TxnCommitTopic(name="t", partitions=(row,)),)
+    commit = TxnOffsetCommitRequest(
+        transactional_id="x", group_id="", generation_id=-1, member_id="", topics=topics
+    )
+    incoming = Incoming("1", "c", commit.API, 3, commit, "fresh")
+    (outcome,) = machine.handle(None, incoming, Span(0, 0), group_id="")
+    assert outcome.rules == ("CG-TXN-COMMIT-GROUP-ID-INVALID",)
+    assert outcome.group is None
 
 
 @pytest.mark.parametrize("revision", ALL)

@@ -36,6 +36,7 @@ from fencepost.conformance.targets.target import Target
 from fencepost.conformance.targets.target_registry import (
     TargetOptions,
     find_target,
+    judge_for_both,
     revision_for_both,
 )
 from fencepost.model.coordinator import (
@@ -47,6 +48,7 @@ from fencepost.model.coordinator import (
     Send,
     Topics,
 )
+from fencepost.model.plans.plan_order import asks_of
 from fencepost.model.plans.steps import Request
 
 FOLLOWER = "JOIN-STATIC-EMPTY-STABLE/restart-of-a-follower"
@@ -190,6 +192,50 @@ def test_made_up_plans_find_what_is_broken() -> None:
     lengths = [len(told.result.both.case.steps) for told in found.differences]
     assert lengths == sorted(lengths)
     assert lengths[0] <= 6
+
+
+@pytest.mark.parametrize(
+    ("mutant", "stage", "requests"),
+    [
+        (
+            "cg-return-bumps",
+            of("CG-JOIN-RETURN/restart", "CG-JOIN-RETURN/restart-of-a-lone-member"),
+            3,
+        ),
+        ("cg-static-join-no-epoch", plans_stage(1), 2),
+    ],
+    ids=["catalogue", "made up"],
+)
+def test_targets_of_the_consumer_protocol_are_compared(
+    mutant: str, stage: CompareStage, requests: int
+) -> None:
+    judge = judge_for_both(None, f"mutant:{mutant}", "model:consumer-4.4")
+
+    def found_in(one: str) -> TargetComparison:
+        sides = [find_target(name, TargetOptions()) for name in (one, "model:consumer-4.4")]
+        options = CompareOptions(judge, [stage], requests=200)
+        return run_at_once(compare(sides[0], sides[1], options))
+
+    assert judge.name == "consumer-4.4"
+    found = found_in(f"mutant:{mutant}")
+    assert found.exit_code() == 1
+    told = next(told for told in found.differences if told.result.taken is Taken.RIGHT)
+    assert told.result.fingerprint.field == "memberEpoch"
+    assert len(asks_of(told.smallest.steps)) <= requests
+    equal = found_in("model:consumer-4.4")
+    assert equal.exit_code() == 0
+    assert equal.tally.requests > 8
+
+
+def test_where_nothing_was_compared_it_is_unknown_whether_two_differ() -> None:
+    found = compared(
+        "model:kafka-2.3", "model", of("LEAVE-MEMBER-INSTANCE-FENCED/wrong-id-evicts-nobody")
+    )
+    assert found.tally.requests == 0
+    assert found.exit_code() == 2
+    said = list(text(found))
+    assert said[0] == "Whether model:kafka-2.3 and model differ is unknown."
+    assert "No plan could be run on both, and compared." in said
 
 
 @pytest.mark.slow

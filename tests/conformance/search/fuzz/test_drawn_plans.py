@@ -16,16 +16,17 @@ from support.message_samples import NEWER
 from fencepost.conformance.cases.script import RANGE, ROUNDROBIN, Script
 from fencepost.conformance.run.certify import Options, open_target
 from fencepost.conformance.search.fuzz import drawn_plans
-from fencepost.conformance.search.fuzz.drawn_plans import (
+from fencepost.conformance.search.fuzz.drawn_plans import PlanContext, Planner
+from fencepost.conformance.search.fuzz.fuzz_engine import plan_context_of
+from fencepost.conformance.search.fuzz.generator import (
+    BOUNDARY_VALUES,
+    CLEANER,
     FAILING_OVER,
+    LIMITED,
     REAL_SETTINGS,
     SETTINGS,
-    PlanContext,
-    Planner,
     is_risky,
 )
-from fencepost.conformance.search.fuzz.fuzz_engine import plan_context_of
-from fencepost.conformance.search.fuzz.generator import BOUNDARY_VALUES, CLEANER, LIMITED
 from fencepost.conformance.targets.in_process import InProcessTarget, ModelCoordinator
 from fencepost.conformance.targets.target import Hints, ScopeNeeds
 from fencepost.model.coordinator import (

@@ -12,7 +12,8 @@ from dataclasses import replace
 import pytest
 from support.message_samples import NEWER
 
-from fencepost.conformance.search.fuzz.drawn_plans import SETTINGS, PlanContext, Planner
+from fencepost.conformance.search.fuzz.drawn_plans import PlanContext, Planner
+from fencepost.conformance.search.fuzz.generator import SETTINGS
 from fencepost.conformance.targets.in_process import ModelCoordinator
 from fencepost.conformance.targets.target import Hints
 from fencepost.model.coordinator import MOVES

@@ -23,7 +23,7 @@ from fencepost.conformance.run.replay import replay_trace
 from fencepost.conformance.runtime.event_loop import Turns
 from fencepost.conformance.search.findings.findings import PlanFinding
 from fencepost.conformance.search.fuzz import fuzz_engine
-from fencepost.conformance.search.fuzz.drawn_plans import SETTINGS, PlanContext, Planner, is_risky
+from fencepost.conformance.search.fuzz.drawn_plans import PlanContext, Planner
 from fencepost.conformance.search.fuzz.fuzz import (
     FuzzListener,
     FuzzOptions,
@@ -41,7 +41,7 @@ from fencepost.conformance.search.fuzz.fuzz_report import (
     lines,
     write_fuzz,
 )
-from fencepost.conformance.search.fuzz.generator import LIMITED
+from fencepost.conformance.search.fuzz.generator import LIMITED, SETTINGS, is_risky
 from fencepost.conformance.search.fuzz.tally import Budget, Tally
 from fencepost.conformance.targets.in_process import InProcessTarget, ModelCoordinator
 from fencepost.conformance.targets.target import Hints, Target

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from support.message_samples import NEWER
 
-from fencepost.conformance.search.fuzz.drawn_plans import SETTINGS, PlanContext, Planner
+from fencepost.conformance.search.fuzz.drawn_plans import PlanContext, Planner
+from fencepost.conformance.search.fuzz.generator import SETTINGS
 from fencepost.conformance.search.shrink.shrink_plan import shrinking_plan
 from fencepost.conformance.targets.in_process import ModelCoordinator
 from fencepost.conformance.targets.target import Hints
