@@ -62,6 +62,9 @@ MID_GIVEN = Relation("mid_given", (), "a member id is sent", of_event=True)
 INST_GIVEN = Relation("inst_given", (), "an instance is sent", of_event=True)
 OWNED_GIVEN = Relation("owned_given", (), "the caller says what it owns", of_event=True)
 OWNED = Relation("owned", (Sort.PARTITION,), "the caller says that it owns {0}", of_event=True)
+SUBSCRIBED = Relation(
+    "subscribed", (Sort.PARTITION,), "the caller subscribes to the topic of {0}", of_event=True
+)
 OF_CLASSIC = Relation("of_classic", (), "the holder is of the classic protocol", of_event=True)
 
 CALLER = Term("the caller", Sort.ID, fixed=True)
@@ -95,7 +98,7 @@ CONSUMER_SIGNATURE = Signature(
     (),
     (CALLER, INST, SENT),
     (TAKEN, BUMPED, REMADE),
-    (NAMED, MID_GIVEN, INST_GIVEN, OWNED_GIVEN, OWNED, OF_CLASSIC),
+    (NAMED, MID_GIVEN, INST_GIVEN, OWNED_GIVEN, OWNED, SUBSCRIBED, OF_CLASSIC),
     constants=(RELEASED_AT, ZERO),
 )
 

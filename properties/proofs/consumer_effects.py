@@ -29,6 +29,7 @@ from fencepost.properties.logic.consumer_signature import (
     REVOKING,
     SEAT,
     SESSION,
+    SUBSCRIBED,
     TAKEN,
     TARGET,
     TARGET_AT,
@@ -249,16 +250,19 @@ def _says_it_owns(row: Formula) -> Formula:
 
 
 def _reconciled(*, is_free_at_once: bool, is_unmapped: bool = False) -> AbstractEffect:
-    """Bring the caller nearer to its target.
+    """Bring the caller nearer to its target, as far as it subscribes to the topics.
 
     `is_unmapped`: the target is found only if it was made anew with this request.
     """
-    target = _is_mine(TARGET)
+    target = all_of(_is_mine(TARGET), SUBSCRIBED.now(P))
     if is_unmapped:
         target = all_of(target, REMADE.now())
     assigned, revoking = _is_mine(ASSIGNED), _is_mine(REVOKING)
     lost = all_of(assigned, negate(target))
     waits = any_of(is_reconciled(CALLER), all_of(UNREVOKED.now(CALLER), _says_it_owns(revoking)))
+    stray = all_of(assigned, negate(SUBSCRIBED.now(P)))
+    drops = all_of(waits, exists(P, stray))
+    gives_up = all_of(drops, _says_it_owns(any_of(revoking, stray)))
     revokes = all_of(negate(waits), exists(P, lost), _says_it_owns(lost))
     advances = all_of(negate(waits), negate(revokes))
     taken = all_of(TAKEN.now(P), negate(revoking)) if is_free_at_once else TAKEN.now(P)
@@ -268,13 +272,16 @@ def _reconciled(*, is_free_at_once: bool, is_unmapped: bool = False) -> Abstract
             of_caller(
                 ASSIGNED,
                 any_of(
-                    all_of(waits, assigned),
+                    all_of(waits, assigned, SUBSCRIBED.now(P)),
                     all_of(negate(waits), assigned, target),
                     all_of(advances, missing, negate(taken)),
                 ),
             ),
-            of_caller(REVOKING, any_of(all_of(waits, revoking), all_of(revokes, lost))),
-            of_caller(UNREVOKED, any_of(all_of(waits, UNREVOKED.now(CALLER)), revokes)),
+            of_caller(
+                REVOKING,
+                any_of(all_of(waits, revoking), all_of(revokes, lost), all_of(gives_up, stray)),
+            ),
+            of_caller(UNREVOKED, any_of(all_of(waits, UNREVOKED.now(CALLER)), revokes, gives_up)),
             of_caller(
                 UNRELEASED,
                 any_of(
@@ -292,11 +299,14 @@ def _reconciled(*, is_free_at_once: bool, is_unmapped: bool = False) -> Abstract
             of_caller(
                 PREVIOUS,
                 any_of(
-                    all_of(waits, PREVIOUS.now(CALLER, E)),
-                    all_of(negate(waits), AT.now(CALLER, E)),
+                    all_of(waits, negate(drops), PREVIOUS.now(CALLER, E)),
+                    all_of(any_of(negate(waits), drops), AT.now(CALLER, E)),
                 ),
             ),
-            of_caller(HURRIED, any_of(all_of(waits, HURRIED.now(CALLER)), revokes)),
+            of_caller(
+                HURRIED,
+                any_of(all_of(waits, negate(drops), HURRIED.now(CALLER)), revokes, gives_up),
+            ),
         ),
         leaves_out="since when its partitions are its own",
     )

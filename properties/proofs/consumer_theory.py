@@ -203,6 +203,7 @@ def _read(reader: ModelReader, path: Path) -> AbstractStep:
         mid_given=reader.flag(sig.MID_GIVEN),
         owned_given=reader.flag(sig.OWNED_GIVEN),
         owned=reader.held(sig.OWNED, scene.event[sig.OWNED.name]),
+        subscribed=reader.held(sig.SUBSCRIBED, scene.event[sig.SUBSCRIBED.name]),
         of_classic=reader.flag(sig.OF_CLASSIC),
         subscription=reader.free(CHANGE, Change.MEANINGLESS),
         assignor=reader.free(ASSIGNOR, Assignor.KNOWN),

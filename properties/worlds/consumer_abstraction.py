@@ -96,6 +96,7 @@ class AbstractConsumerEvent:
     mid_given: bool = False
     owned_given: bool = False
     owned: frozenset[TopicPartition] = _NONE
+    subscribed: frozenset[TopicPartition] = _NONE
     of_classic: bool = False
     subscription: Hashable = Change.MEANINGLESS
     assignor: Hashable = Assignor.KNOWN
@@ -183,6 +184,9 @@ def _heartbeat(
     owned = features.owned_partitions(group, message)
     compared = features.compared(group, message)
     is_new = compared is None and features.inst(group, instance, sent) in _ALONE
+    subscription = features.change(features.NEW if is_new else compared, message)
+    is_idle = value == 0 and is_new and subscription is Change.UNCHANGED
+    asking = features.NEW if is_idle else compared
     leaves = {-1: Leave.FOR_GOOD, -2: Leave.RELEASE}.get(value, Leave.BELOW)
     return AbstractConsumerEvent(
         table,
@@ -195,11 +199,28 @@ def _heartbeat(
         mid_given=bool(sent),
         owned_given=owned is not None,
         owned=owned or _NONE,
+        subscribed=_subscribed(view, sent or event.fresh_id),
         of_classic=features.holder(group, instance) is Holder.CLASSIC,
-        subscription=features.change(features.NEW if is_new else compared, message),
-        assignor=features.assignors(group, compared, message.server_assignor)[-1],
+        subscription=subscription,
+        assignor=features.assignors(group, asking, message.server_assignor)[-1],
         epoch=leaves if value < 0 else None,
     )
+
+
+def _subscribed(view: StepView, member_id: str) -> frozenset[TopicPartition]:
+    """Return the partitions, as far as named, of topics to which a member subscribes then."""
+    after: ConsumerGroup | None = view.after
+    member = None if after is None else after.member(member_id)
+    if member is None:
+        return _NONE
+    named = {
+        partition
+        for group in (view.before, after)
+        if group is not None
+        for row in (group.owned(), *(row for _, row in group.target))
+        for partition in row
+    }
+    return frozenset(p for p in named if p.topic in member.topics)
 
 
 _ALONE = frozenset({Inst.NONE, Inst.UNMAPPED})
