@@ -147,7 +147,7 @@ def change(member: Member | None, request: ConsumerGroupHeartbeatRequest) -> Cha
 def assignors(
     group: ConsumerGroup | None, member: Member | None, name: str | None
 ) -> tuple[Assignor, ...]:
-    """Compare the assignor that is asked for; both results where members tie.
+    """Compare the assignor that is requested for; both results where members tie.
 
     `member`: the one that asks, or is replaced by the one that asks.  Who asks for none asks for
     the same as before.  Its vote is taken away and given again: in a tie that may turn the order
@@ -155,14 +155,14 @@ def assignors(
     """
     if name is not None and name not in ASSIGNORS:
         return (Assignor.UNKNOWN,)
-    asked = "" if member is None else name or member.assignor
-    if member is None or not asked:
+    requested = "" if member is None else name or member.assignor
+    if member is None or not requested:
         return (Assignor.KNOWN,)
     votes = {m.member_id: m.assignor for m in (() if group is None else group.members)}
     before = preferred(votes.values())
-    is_same = votes.pop(member.member_id, "") == asked
-    after = preferred([*votes.values(), asked])
-    if before == after and (len(before) == 1 or (is_same and asked in votes.values())):
+    is_same = votes.pop(member.member_id, "") == requested
+    after = preferred([*votes.values(), requested])
+    if before == after and (len(before) == 1 or (is_same and requested in votes.values())):
         return (Assignor.KNOWN,)
     both = set(before) & set(after)
     return (Assignor.KNOWN, Assignor.ANOTHER) if both else (Assignor.ANOTHER,)

@@ -447,7 +447,7 @@ class ConsumerDrawer:
                     "topic_partitions": (),
                 }
             case "beat":
-                return {**heartbeat, "member_epoch": self._epoch(who), **self._said(who)}
+                return {**heartbeat, "member_epoch": self._epoch(who), **self._statement(who)}
             case "release" | "leave":
                 return {**heartbeat, "member_epoch": -2 if kind == "release" else -1}
             case "commit":
@@ -481,20 +481,20 @@ class ConsumerDrawer:
         epochs = self._dry_run.knowledge.of_member(who).epochs
         return EpochOf(who, back=1) if epochs and epochs[-1] < 0 else EpochOf(who)
 
-    def _said(self, who: str) -> dict[str, Any]:
+    def _statement(self, who: str) -> dict[str, Any]:
         """Return what a heartbeat says beside its epoch: what it owns, rarely all that it is."""
         random = self._random
         chance = random.random()
         owned: Any = OwnedOf(who) if chance < 0.75 else None if chance < 0.9 else ()
-        said: dict[str, Any] = {"topic_partitions": owned}
+        statement: dict[str, Any] = {"topic_partitions": owned}
         if random.random() < 0.1:
             topics = random.choice((_T, _BOTH, _U))
-            said |= {"subscribed_topic_names": topics, "subscribed_topic_regex": ""}
+            statement |= {"subscribed_topic_names": topics, "subscribed_topic_regex": ""}
         if random.random() < 0.06:
-            said["server_assignor"] = random.choice(("uniform", "range"))
+            statement["server_assignor"] = random.choice(("uniform", "range"))
         if random.random() < 0.06:
-            said["rebalance_timeout_ms"] = Ms("rebalance")
-        return said
+            statement["rebalance_timeout_ms"] = Ms("rebalance")
+        return statement
 
     def _place(self) -> tuple[str, int]:
         random = self._random

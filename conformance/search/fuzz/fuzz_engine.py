@@ -334,19 +334,19 @@ async def plan_context_of(target: Target, suite: OpenTarget) -> PlanContext:
         )
     configs: list[tuple[dict[str, int | None], Config]] = []
     virtual = suite.hello.clock == "virtual"
-    wanted = (*(plans.settings if virtual else plans.real_settings), *plans.rare_settings)
+    required = (*(plans.settings if virtual else plans.real_settings), *plans.rare_settings)
     if isinstance(target, Configurable) and not virtual:
         await target.prepare(
             [
                 ScopeNeeds(restarts=restarts, settings=settings)
-                for place, settings in enumerate(wanted)
+                for place, settings in enumerate(required)
                 for restarts in {
                     False,
                     "restart" in suite.hello.features and place < plans.failing_over,
                 }
             ]
         )
-        for settings in wanted:
+        for settings in required:
             with contextlib.suppress(UnsupportedError):
                 needed = ScopeNeeds(settings=settings)
                 async with target.scope_with("settings", needed) as coordinator:
@@ -356,7 +356,7 @@ async def plan_context_of(target: Target, suite: OpenTarget) -> PlanContext:
     elif virtual:
         with needed_of_a_target():
             async with target.scope("settings") as coordinator:
-                for settings in wanted:
+                for settings in required:
                     with contextlib.suppress(UnsupportedError):
                         config = await reset_for(revision, suite.hello, coordinator, settings)
                         configs.append((dict(settings), config))

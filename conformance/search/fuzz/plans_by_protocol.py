@@ -36,7 +36,7 @@ class StepDrawer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ProtocolPlans:
-    """What the fuzzer needs of one protocol.
+    """Drawing of plans of one protocol.
 
     `joins_by`: the API without which no plan can be drawn.  `settings`: those that are tried on a
     virtual clock; `real_settings`: on a real one, of which the first `failing_over` have one broker
