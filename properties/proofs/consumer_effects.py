@@ -249,18 +249,22 @@ def _says_it_owns(row: Formula) -> Formula:
     return any_of(negate(OWNED_GIVEN.now()), exists(P, all_of(row, OWNED.now(P))))
 
 
-def _reconciled(*, is_free_at_once: bool, is_unmapped: bool = False) -> AbstractEffect:
-    """Bring the caller nearer to its target, as far as it subscribes to the topics.
+def _reconciled(
+    *, is_free_at_once: bool, is_heeding: bool = True, is_unmapped: bool = False
+) -> AbstractEffect:
+    """Bring the caller nearer to its target.
 
-    `is_unmapped`: the target is found only if it was made anew with this request.
+    `is_heeding`: as far as it subscribes to the topics.  `is_unmapped`: the target is found only if
+    it was made anew with this request.
     """
-    target = all_of(_is_mine(TARGET), SUBSCRIBED.now(P))
+    subscribed = SUBSCRIBED.now(P) if is_heeding else TRUE
+    target = all_of(_is_mine(TARGET), subscribed)
     if is_unmapped:
         target = all_of(target, REMADE.now())
     assigned, revoking = _is_mine(ASSIGNED), _is_mine(REVOKING)
     lost = all_of(assigned, negate(target))
     waits = any_of(is_reconciled(CALLER), all_of(UNREVOKED.now(CALLER), _says_it_owns(revoking)))
-    stray = all_of(assigned, negate(SUBSCRIBED.now(P)))
+    stray = all_of(assigned, negate(subscribed))
     drops = all_of(waits, exists(P, stray))
     gives_up = all_of(drops, _says_it_owns(any_of(revoking, stray)))
     revokes = all_of(negate(waits), exists(P, lost), _says_it_owns(lost))
@@ -272,7 +276,7 @@ def _reconciled(*, is_free_at_once: bool, is_unmapped: bool = False) -> Abstract
             of_caller(
                 ASSIGNED,
                 any_of(
-                    all_of(waits, assigned, SUBSCRIBED.now(P)),
+                    all_of(waits, assigned, subscribed),
                     all_of(negate(waits), assigned, target),
                     all_of(advances, missing, negate(taken)),
                 ),
@@ -366,7 +370,8 @@ EFFECTS: Effects = {
     Do.RECOMPUTE_TARGET: _REMADE_PERHAPS,
     Do.RECOMPUTE_TARGET_AT_ONCE: _REMADE,
     Do.RECONCILE: _reconciled(is_free_at_once=True),
-    Do.RECONCILE_LATER: _reconciled(is_free_at_once=False),
+    Do.RECONCILE_UNHEEDING: _reconciled(is_free_at_once=True, is_heeding=False),
+    Do.RECONCILE_LATER: _reconciled(is_free_at_once=False, is_heeding=False),
     Do.RECONCILE_UNMAPPED: _reconciled(is_free_at_once=True, is_unmapped=True),
     Do.RECONCILE_UNMAPPED_LATER: _reconciled(is_free_at_once=False, is_unmapped=True),
     Do.RESTART_SESSION: AbstractEffect((of_caller(SESSION, TRUE),), leaves_out="how long it runs"),

@@ -80,6 +80,7 @@ def empty_subscription_after_a_leave(s: ConsumerScript) -> None:
     s.join("n", topics=())
     s.describe()
     s.beat("m", "m", "n")
+    s.describe()
 
 
 @case("CG-JOIN-DYNAMIC-NEW")

@@ -404,7 +404,7 @@ def test_b1_who_gives_a_topic_up_loses_it_before_there_is_a_new_target(revision:
     world.play("join m1 topics=t,u")
     reply = world.beat("m1", topics="u")
     assert reply.epoch == 2
-    assert {p.topic for p in reply.assigned or ()} == {"u"}
+    assert {p.topic for p in reply.partitions or ()} == {"u"}
     assert {p.topic for p, _ in world.member("m1").revoking} == {"t"}
     assert world.there().target_epoch < world.there().epoch
 
@@ -418,9 +418,8 @@ def test_b1_who_gives_a_topic_up_loses_it_before_there_is_a_new_target(revision:
 def test_b1_who_subscribes_to_a_topic_again_has_it_from_the_old_target(revision: str) -> None:
     world = later(revision)
     world.play("join m1 topics=t,u; beat m1 topics=u")
-    world.play("beat m1 topics=t,u")
-    assert {p.topic for p, _ in world.member("m1").revoking} == {"t"}
-    assert {p.topic for p in world.beat("m1").assigned or ()} == {"t", "u"}
+    reply = world.beat("m1", topics="t,u")
+    assert {p.topic for p in reply.partitions or ()} == {"t", "u"}
     assert world.there().target_epoch == 2
 
 
@@ -441,7 +440,7 @@ def test_while_two_assignors_tie_a_heartbeat_may_be_a_new_epoch_in_4_4(revision:
     may_grow = revision in {"consumer-4.4", PR}
     world = ConsumerWorld(revision)
     world.play("join m1 assignor=range; join m2 assignor=uniform; beat m1; beat m1; beat m2")
-    assert world.beat("m1").outcomes == 1 + may_grow
+    assert (world.beat("m1").outcomes > 1) is may_grow
     world.join("m3", assignor="range")
     world.play("beat m1; beat m1; beat m2; beat m2; beat m3; beat m1; beat m2; beat m3")
     assert world.beat("m1").outcomes == 1
