@@ -35,6 +35,7 @@ from fencepost.conformance.cases.case_registry import Entry, Registry
 from fencepost.model.bridge.mixed_protocol import MIXED
 from fencepost.model.classic.classic_protocol import CLASSIC
 from fencepost.model.consumer.consumer_protocol import CONSUMER
+from fencepost.model.consumer.streams import STREAMS
 
 _REGISTRIES: tuple[Registry, ...] = tuple(
     module.CASES
@@ -79,10 +80,13 @@ CONSUMER_ENTRIES: tuple[Entry, ...] = collect(consumer.REGISTRIES)
 """The cases of the consumer protocol."""
 MIXED_ENTRIES: tuple[Entry, ...] = collect(bridge.REGISTRIES)
 """The cases of mixed groups."""
+STREAMS_ENTRIES: tuple[Entry, ...] = collect(consumer.STREAMS_REGISTRIES)
+"""The cases of streams groups."""
 BY_PROTOCOL: Mapping[str, tuple[Entry, ...]] = {
     CLASSIC.name: ENTRIES,
     CONSUMER.name: CONSUMER_ENTRIES,
     MIXED.name: MIXED_ENTRIES,
+    STREAMS.name: STREAMS_ENTRIES,
 }
 ALL_ENTRIES: tuple[Entry, ...] = tuple(case for cases in BY_PROTOCOL.values() for case in cases)
 """The cases of all protocols; no two have the same id."""

@@ -23,6 +23,7 @@ from fencepost.model.bad_input import BadInputError
 from fencepost.model.bridge.mixed_protocol import MIXED
 from fencepost.model.classic.classic_protocol import CLASSIC
 from fencepost.model.consumer.consumer_protocol import CONSUMER
+from fencepost.model.consumer.streams import STREAMS
 from fencepost.model.coordinator import CONFIG_DEFAULTS, Coordinator
 from fencepost.model.revision import Revision
 from fencepost.model.revisions import revisions
@@ -43,6 +44,7 @@ CONSUMER_REVISION = revisions.CONSUMER_NAMES[0]
 _BASES: Mapping[str, str] = {
     CONSUMER.name: CONSUMER_REVISION,
     MIXED.name: revisions.MIXED_NAMES[0],
+    STREAMS.name: revisions.STREAMS_NAMES[0],
 }
 """The base of each protocol but the classic one."""
 _MODELS = ("model:", MUTANT)
@@ -297,17 +299,23 @@ _RELEASES = (
 or one of mixed groups."""
 
 
+_STATIC_STREAMS = (4, 4, 0)
+"""The release from which on streams groups have static members."""
+
+
 def judge_for(revision: str | None, target_name: str) -> Revision:
     """Return the revision that judges a target: the one of this name, or that for the target.
 
     `consumer` is the revision of the consumer protocol for the target, `mixed` that of mixed
-    groups.  Raises UnknownTargetError.
+    groups, `streams` that of streams groups.  Raises UnknownTargetError.
     """
     if revision is None or revision not in _BASES:
         return find_revision(revision or revision_for(target_name))
     if not target_name.startswith("kafka:"):
         return find_revision(_BASES[revision])
     number = kafka_version(target_name).number
+    if revision == STREAMS.name:
+        return find_revision(revisions.STREAMS_NAMES[number < _STATIC_STREAMS])
     names = (name for since, name in _RELEASES if number >= since)
     return find_revision(f"{revision}-{next(names, '4.0')}")
 

@@ -44,6 +44,7 @@ from fencepost.model.messages.shapes import (
     uuid_text,
     wire_fields,
 )
+from fencepost.model.messages.streams_messages import STREAMS_APIS
 
 MAX_ITEMS = 200_000
 """Items of arrays in one frame, all together; more is taken for garbage."""
@@ -132,7 +133,7 @@ def schema(name: str) -> Schema:
 
 _DECLARED: dict[str, type[Message]] = {
     f"{name}{side}": kind
-    for name, api in CONSUMER_APIS.items()
+    for name, api in {**CONSUMER_APIS, **STREAMS_APIS}.items()
     for side, kind in (("Request", api.request), ("Response", api.response))
 }
 """The messages that kafka-python lacks; all their versions are flexible."""

@@ -21,7 +21,9 @@ from fencepost.model.consumer.vocabulary import (
 from fencepost.model.table.expr import Feature
 from fencepost.model.table.step_soundness import Need, Steps
 
-ANSWERS = frozenset({Do.ANSWER_ASSIGNMENT, Do.ANSWER_CHANGES, Do.ANSWER_EPOCH})
+ANSWERS = frozenset(
+    {Do.ANSWER_ASSIGNMENT, Do.ANSWER_CHANGES, Do.ANSWER_CHANGED_TASKS, Do.ANSWER_EPOCH}
+)
 """Steps that answer the request, so that the rule has no `answer`."""
 
 _ADDS = frozenset({Do.ADD_DYNAMIC, Do.ADD_STATIC})
@@ -48,6 +50,7 @@ _BOTH = frozenset(
         Do.RECONCILE_LATER,
         Do.RESTART_SESSION,
         Do.ANSWER_CHANGES,
+        Do.ANSWER_CHANGED_TASKS,
     }
 )
 TABLES: dict[str, frozenset[Enum]] = {
@@ -128,6 +131,7 @@ NEEDS: dict[Enum, tuple[Need, ...]] = {
     Do.RECONCILE_UNMAPPED_LATER: (_MEMBER,),
     Do.ANSWER_ASSIGNMENT: (_MEMBER,),
     Do.ANSWER_CHANGES: (_MEMBER,),
+    Do.ANSWER_CHANGED_TASKS: (_MEMBER,),
     Do.RESTART_SESSION: (_MEMBER,),
 }
 """Preconditions of a step; a step that isn't here can be done anywhere in its table."""

@@ -70,6 +70,7 @@ class Do(Enum):
     ANSWER_CHANGES = (
         "answer NONE with the caller's epoch; its assignment, if it changed or all fields are given"
     )
+    ANSWER_CHANGED_TASKS = "answer NONE with the caller's epoch; its tasks, if they changed"
     ANSWER_EPOCH = "answer NONE with the epoch that was sent"
     ANSWER_ROWS = "answer each row"
     ANSWER_ROWS_UNKNOWN = "answer UNKNOWN_MEMBER_ID in each row"

@@ -32,6 +32,7 @@ from fencepost.model.consumer.vocabulary import (
 from fencepost.model.coordinator import Config
 from fencepost.model.messages.consumer_messages import ConsumerGroupHeartbeatRequest
 from fencepost.model.messages.messages import CommitRequest, OffsetCommitRequest
+from fencepost.model.messages.streams_messages import StreamsGroupHeartbeatRequest
 from fencepost.model.messages.subscription import TopicPartition
 from fencepost.model.table.expr import Point
 from fencepost.model.table.shared_features import Availability, GroupId, Room
@@ -118,7 +119,10 @@ def fields(join: ConsumerGroupHeartbeatRequest) -> Fields:
     return Fields.COMPLETE if is_full(join) and not join.topic_partitions else Fields.INCOMPLETE
 
 
-def compared(group: ConsumerGroup | None, request: ConsumerGroupHeartbeatRequest) -> Member | None:
+def compared(
+    group: ConsumerGroup | None,
+    request: ConsumerGroupHeartbeatRequest | StreamsGroupHeartbeatRequest,
+) -> Member | None:
     """Return the member whose subscription and assignor those of the request would replace."""
     if group is None:
         return None

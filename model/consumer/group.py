@@ -19,6 +19,7 @@ import msgspec
 from msgspec.structs import replace
 
 from fencepost.model.messages.messages import JoinProtocol
+from fencepost.model.messages.streams_messages import Topology
 from fencepost.model.messages.subscription import TopicPartition
 from fencepost.model.work import Timer, hull, without_times
 
@@ -124,6 +125,8 @@ class ConsumerGroup(msgspec.Struct, frozen=True, cache_hash=True):
     subject: a member id), or assignment (until it ends, a new target may wait; subject "").  A
     classic member has a timer join once it is to join again, or sync once it joined.
 
+    `topology`: of a streams group, from its first join on.
+
     `open`: partitions of which it isn't known whom the target gives them, each with two members or
     more that may get it; "" for nobody.  Only a machine that leaves targets open has any.
     """
@@ -136,6 +139,7 @@ class ConsumerGroup(msgspec.Struct, frozen=True, cache_hash=True):
     timers: tuple[Timer, ...] = ()
     offsets: tuple[Offset, ...] = ()
     open: tuple[tuple[TopicPartition, tuple[str, ...]], ...] = ()
+    topology: Topology | None = None
 
     def outline(self) -> tuple[object, ...]:
         """Return the parts in which groups mostly differ."""

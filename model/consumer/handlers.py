@@ -64,11 +64,17 @@ def decide_heartbeat(
     span: Span,
     here: Availability,
     count: PartitionCount,
+    more: Mapping[str, Point] = {},
 ) -> tuple[Outcome, ...]:
-    """Handle a heartbeat.  `count`: returns the partitions of a topic."""
+    """Handle a heartbeat.
+
+    `count`: returns the partitions of a topic.  `more`: the values of features that tables of
+    another protocol have besides, by table.
+    """
     table, points = _points(machine, group, request, message, here)
     outcomes: dict[Outcome, None] = {}
-    for point in points:
+    for shared in points:
+        point = shared + more.get(table, ())
         rule = machine.decide(table, point, group, message.member_id, message.instance_id)
         work = ConsumerWork(group, span, request)
         work.caller, work.instance = message.member_id, message.instance_id

@@ -506,12 +506,16 @@ def answer_assignment(work: ConsumerWork, interval_ms: int) -> None:
     _answer(work, answer_bodies.welcome(member, interval_ms, member.partitions(), work.ids))
 
 
-def answer_changes(work: ConsumerWork, interval_ms: int) -> None:
-    """Answer with the caller's epoch, and with its assignment where it must be told."""
+def answer_changes(work: ConsumerWork, interval_ms: int, *, tells_all: bool = True) -> None:
+    """Answer with the caller's epoch, and with its assignment where it must be told.
+
+    `tells_all`: a heartbeat that gives all fields is told all.
+    """
     member = caller(work)
     before = None if work.start is None else work.start.member(work.caller)
     changed = before is None or before.partitions() != member.partitions()
-    assignment = member.partitions() if changed or answer_bodies.is_full(heartbeat(work)) else None
+    is_full = tells_all and answer_bodies.is_full(heartbeat(work))
+    assignment = member.partitions() if changed or is_full else None
     _answer(work, answer_bodies.welcome(member, interval_ms, assignment, work.ids))
 
 
@@ -609,6 +613,7 @@ def effects_with(config: Config, *, leaves_open: bool = False) -> Mapping[Enum, 
         Do.RECOMPUTE_TARGET: lambda work: recompute_target(work, at_once, assignment_ms),
         Do.ANSWER_ASSIGNMENT: lambda work: answer_assignment(work, beat_ms),
         Do.ANSWER_CHANGES: lambda work: answer_changes(work, beat_ms),
+        Do.ANSWER_CHANGED_TASKS: lambda work: answer_changes(work, beat_ms, tells_all=False),
         Do.RESTART_SESSION: lambda work: restart_session(work, session_ms),
         Do.RELOAD: lambda work: reload(work, session_ms),
     }

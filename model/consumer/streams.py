@@ -1,24 +1,30 @@
 """Handle streams groups (KIP-1071) by the tables of the consumer protocol.
 
 A task is a partition of a subtopology, and a subtopology is like a topic: its name in a group is
-its id with its source topics, `0:orders,prices`, and it has as many tasks as the largest of these
-has partitions.  The process id is a part of the subscription: another one is a change.
+its id, and it has as many tasks as the largest of its source topics has partitions.  A group has
+tasks once all source topics exist.  What an assignor reads of a member (its process, rack and tags)
+is its subscription: another one is a change.
+
+The topology is the group's: it is that of its first join, and no join may bring another one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
+from enum import Enum
 from functools import partial
 
+import msgspec
 from msgspec.structs import replace
 
-from fencepost.model.consumer import handlers
+from fencepost.model.consumer import features, handlers
 from fencepost.model.consumer.cells import COLUMNS
 from fencepost.model.consumer.consumer_protocol import CONSUMER
 from fencepost.model.consumer.consumer_work import ConsumerWork
 from fencepost.model.consumer.effect_needs import STEPS
 from fencepost.model.consumer.group import ConsumerGroup
 from fencepost.model.consumer.topics import partitions_in, rows_of
+from fencepost.model.consumer.vocabulary import BEAT_TABLE, JOIN_TABLE
 from fencepost.model.machine import Machine
 from fencepost.model.messages.consumer_messages import (
     ConsumerGroupHeartbeatRequest,
@@ -29,39 +35,95 @@ from fencepost.model.messages.streams_messages import (
     StreamsGroupHeartbeatRequest,
     StreamsGroupHeartbeatResponse,
     TaskIds,
+    Topology,
 )
 from fencepost.model.messages.subscription import TopicPartition
 from fencepost.model.protocol import Protocol
+from fencepost.model.table.expr import Feature
 from fencepost.model.table.shared_features import Availability
 from fencepost.model.work import Incoming, Outcome, Span
 
-_SOURCES = ":"
+
+class Tasks(Enum):
+    """Check of the tasks that a heartbeat names.
+
+    PARTIAL: it names tasks of some kinds and says nothing of the others, or brings a topology.
+    FOREIGN: it names a task that the topology doesn't have.
+    """
+
+    COMPLETE = "complete"
+    PARTIAL = "partial"
+    FOREIGN = "foreign"
 
 
-def _names(group: ConsumerGroup | None) -> Mapping[str, str]:
-    """Return the names of the subtopologies of a group, by their ids."""
-    members = () if group is None else group.members
-    return {name.partition(_SOURCES)[0]: name for m in members for name in m.topics}
+OTHER_TOPOLOGY = Feature(
+    "other topology", (False, True), "whether the topology is another one than the group's"
+)
+TASKS = Feature("tasks", tuple(Tasks), "the tasks of the request")
+
+
+class _Profile(msgspec.Struct, array_like=True):
+    """The fields of a member that an assignor reads."""
+
+    process_id: str = ""
+    rack_id: str = ""
+    tags: tuple[tuple[str, str], ...] = ()
+
+
+def _profile(group: ConsumerGroup | None, message: StreamsGroupHeartbeatRequest) -> str | None:
+    """Return the profile of a heartbeat's sender, as text; null fields are as before.
+
+    None: it says nothing of it.
+    """
+    tags = message.client_tags
+    if (message.process_id, message.rack_id, tags) == (None, None, None) and message.member_epoch:
+        return None
+    before = features.compared(group, message)
+    old = msgspec.json.decode(before.regex, type=_Profile) if before is not None else _Profile()
+    new = _Profile(
+        old.process_id if message.process_id is None else message.process_id,
+        old.rack_id if message.rack_id is None else message.rack_id,
+        old.tags if tags is None else tuple(sorted((tag.key, tag.value) for tag in tags)),
+    )
+    return msgspec.json.encode(new).decode()
+
+
+def _in_order(topology: Topology | None) -> Topology | None:
+    """Return a topology with its parts in order of their ids, which means nothing."""
+    if topology is None:
+        return None
+    parts = sorted(topology.subtopologies, key=lambda part: part.subtopology_id)
+    return replace(topology, subtopologies=tuple(parts))
+
+
+def _names(topology: Topology | None) -> tuple[str, ...]:
+    return () if topology is None else tuple(p.subtopology_id for p in topology.subtopologies)
+
+
+def _all_tasks(message: StreamsGroupHeartbeatRequest) -> Iterator[tuple[TaskIds, ...] | None]:
+    yield message.active_tasks
+    yield message.standby_tasks
+    yield message.warmup_tasks
+
+
+def _owned(message: StreamsGroupHeartbeatRequest) -> tuple[TaskIds, ...] | None:
+    """Return the tasks of which a heartbeat says that its sender owns them; None: it doesn't say.
+
+    A join must say that it owns nothing of any kind, and give the topology.
+    """
+    if message.member_epoch != 0:
+        return message.active_tasks
+    named = [tasks for tasks in _all_tasks(message) if tasks is not None]
+    if message.topology is None or len(named) < len(list(_all_tasks(message))):
+        return None
+    return tuple(row for tasks in named for row in tasks)
 
 
 def _as_consumer(
     group: ConsumerGroup | None, message: StreamsGroupHeartbeatRequest
 ) -> ConsumerGroupHeartbeatRequest:
     """Return a heartbeat as one of the consumer protocol."""
-    names, topology = _names(group), message.topology
-    subscription = None
-    if topology is not None:
-        subscription = tuple(
-            f"{part.subtopology_id}{_SOURCES}{','.join(sorted(part.source_topics))}"
-            for part in topology.subtopologies
-        )
-    owned = None
-    if message.active_tasks is not None:
-        owned = rows_of(
-            TopicPartition(names.get(row.subtopology_id, row.subtopology_id), number)
-            for row in message.active_tasks
-            for number in row.partitions
-        )
+    owned = _owned(message)
     return ConsumerGroupHeartbeatRequest(
         group_id=message.group_id,
         member_id=message.member_id,
@@ -69,39 +131,68 @@ def _as_consumer(
         instance_id=message.instance_id,
         rack_id=message.rack_id,
         rebalance_timeout_ms=message.rebalance_timeout_ms,
-        subscribed_topic_names=subscription,
-        subscribed_topic_regex=message.process_id,
-        topic_partitions=owned,
+        subscribed_topic_names=None if message.topology is None else _names(message.topology),
+        subscribed_topic_regex=_profile(group, message),
+        topic_partitions=None
+        if owned is None
+        else rows_of(
+            TopicPartition(row.subtopology_id, number) for row in owned for number in row.partitions
+        ),
     )
 
 
-def _as_streams(
-    group: ConsumerGroup | None, answer: Message | None
-) -> StreamsGroupHeartbeatResponse:
+def _as_streams(topology: Topology | None, answer: Message | None) -> StreamsGroupHeartbeatResponse:
     """Return an answer as one of streams groups."""
     assert isinstance(answer, ConsumerGroupHeartbeatResponse)
-    tasks = None
+    tasks, others = None, None
     if answer.assignment is not None:
         parts: dict[str, list[int]] = {}
-        for part in partitions_in(answer.assignment.topic_partitions, _names(group).values()):
-            parts.setdefault(part.topic.partition(_SOURCES)[0], []).append(part.partition)
+        for part in partitions_in(answer.assignment.topic_partitions, _names(topology)):
+            parts.setdefault(part.topic, []).append(part.partition)
         tasks = tuple(
             TaskIds(subtopology_id=name, partitions=tuple(sorted(numbers)))
             for name, numbers in sorted(parts.items())
         )
+        others = ()
     return StreamsGroupHeartbeatResponse(
         error_code=answer.error_code,
         member_id=answer.member_id or "",
         member_epoch=answer.member_epoch,
         heartbeat_interval_ms=answer.heartbeat_interval_ms,
         active_tasks=tasks,
+        standby_tasks=others,
+        warmup_tasks=others,
     )
 
 
-def _task_count(machine: Machine, request: Incoming, name: str) -> int:
-    """Return the number of tasks of a subtopology."""
-    sources = name.partition(_SOURCES)[2].split(",")
-    return max(handlers.partition_count(machine, request, source) for source in sources)
+def _task_count(machine: Machine, request: Incoming, topology: Topology | None, name: str) -> int:
+    """Return the number of tasks of a subtopology; 0 while a source topic is missing."""
+    counts: dict[str, int] = {}
+    for part in () if topology is None else topology.subtopologies:
+        sizes = [handlers.partition_count(machine, request, topic) for topic in part.source_topics]
+        if 0 in sizes:
+            return 0
+        counts[part.subtopology_id] = max(sizes, default=0)
+    return counts.get(name, 0)
+
+
+def _tasks(
+    machine: Machine,
+    request: Incoming,
+    topology: Topology | None,
+    message: StreamsGroupHeartbeatRequest,
+) -> Tasks:
+    """Check the tasks of a heartbeat."""
+    named = [tasks for tasks in _all_tasks(message) if tasks is not None]
+    if message.topology is not None or len(named) not in {0, len(list(_all_tasks(message)))}:
+        return Tasks.PARTIAL
+    is_there = all(
+        0 <= number < _task_count(machine, request, topology, row.subtopology_id)
+        for tasks in named
+        for row in tasks
+        for number in row.partitions
+    )
+    return Tasks.COMPLETE if is_there else Tasks.FOREIGN
 
 
 def heartbeat(
@@ -114,15 +205,29 @@ def heartbeat(
     group_id: str,
 ) -> tuple[Outcome, ...]:
     """Handle a StreamsGroupHeartbeat."""
+    sent = _in_order(message.topology)
+    known = None if group is None else group.topology
+    topology = sent if known is None else known
     inner = _as_consumer(group, message)
-    restated = replace(request, message=inner, version=1)
-    count = partial(_task_count, machine, request)
-    outcomes = handlers.decide_heartbeat(machine, group, restated, inner, span, here, count)
+    outcomes = handlers.decide_heartbeat(
+        machine,
+        group,
+        replace(request, message=inner, version=1),
+        inner,
+        span,
+        here,
+        partial(_task_count, machine, request, topology),
+        {
+            JOIN_TABLE: (topology != sent,),
+            BEAT_TABLE: (_tasks(machine, request, topology, message),),
+        },
+    )
     return tuple(
         replace(
             outcome,
+            group=None if outcome.group is None else replace(outcome.group, topology=topology),
             emissions=tuple(
-                replace(e, message=_as_streams(outcome.group, e.message)) for e in outcome.emissions
+                replace(e, message=_as_streams(topology, e.message)) for e in outcome.emissions
             ),
         )
         for outcome in outcomes

@@ -48,6 +48,7 @@ _SENDER = re.compile(r"^\S+ (?P<api>[A-Z][A-Za-z]+)(?: #(?:\d+|\*))?: ")
 _ROW_LIST = re.compile(r"\[[^\[\]]*\]")
 _NUMBER = re.compile(r"-?\b\d+\b")
 _MEMBER = re.compile(r"\b(?:[A-Z]\d|[a-z])\b(?: \(id \d+\))?")
+_HEARTBEATS = frozenset({"ConsumerGroupHeartbeat", "StreamsGroupHeartbeat"})
 _BYTES = "bytes"
 """The field of an answer that is right, but not in the bytes of its version."""
 
@@ -251,7 +252,7 @@ def answer_words(api: str, body: Body | None, names: Names) -> str:
     parts = [error_name(body["errorCode"])] if "errorCode" in body else []
     if api.startswith("JoinGroup"):
         parts += _joined(body, names)
-    elif api == "ConsumerGroupHeartbeat":
+    elif api in _HEARTBEATS:
         parts += _beaten(body, names)
     elif api == "ConsumerGroupDescribe":
         parts += [_described(row, names) for row in body.get("groups", ())]
@@ -334,6 +335,23 @@ def _beats(body: Body, names: Names) -> Iterator[str]:
         yield f"rack {quoted(rack)}"
     if (owned := body.get("topicPartitions")) is not None and (owned or epoch):
         yield f"owns {partitions(owned, names)}"
+    if topology := body.get("topology"):
+        yield f"topology {_topology(topology)}"
+    if process := body.get("processId"):
+        yield f"process {quoted(process)}"
+    if tags := body.get("clientTags"):
+        yield "tags " + ", ".join(f"{tag.get('key')}={tag.get('value')}" for tag in tags)
+    if (tasks := body.get("activeTasks")) is not None and (tasks or epoch):
+        yield f"owns {partitions(tasks, names)}"
+
+
+def _topology(topology: Body) -> str:
+    """Describe a topology: its epoch, and each subtopology with its source topics."""
+    parts = (
+        f"{part.get('subtopologyId')} of {', '.join(part.get('sourceTopics') or ())}"
+        for part in topology.get("subtopologies") or ()
+    )
+    return f"{topology.get('epoch')} ({'; '.join(parts)})"
 
 
 def _are_partitions(rows: Any) -> bool:
@@ -354,11 +372,17 @@ def partitions(rows: Any, names: Names) -> str:
     if not _are_partitions(rows):
         return quoted(rows)
     places = [
-        f"{row.get('topicName') or names.get(row.get('topicId'), row.get('topicId'))}-{number}"
+        f"{_topic_of(row, names)}-{number}"
         for row in rows or ()
         for number in row.get("partitions") or ()
     ]
     return ", ".join(sorted(places)) or "nothing"
+
+
+def _topic_of(row: Body, names: Names) -> Any:
+    """Return the name of a topic, else its id; of tasks the subtopology."""
+    named = row.get("topicName") or row.get("subtopologyId")
+    return named or names.get(row.get("topicId", ""), row.get("topicId"))
 
 
 def _joined(body: Body, names: Names) -> list[str]:
@@ -389,6 +413,8 @@ def _beaten(body: Body, names: Names) -> Iterator[str]:
     yield f"epoch {body.get('memberEpoch')}"
     if (assignment := body.get("assignment")) is not None:
         yield f"assigned {assigned(assignment, names)}"
+    if (tasks := body.get("activeTasks")) is not None:
+        yield f"assigned {partitions(tasks, names)}"
 
 
 def assigned(assignment: Any, names: Names) -> str:

@@ -11,6 +11,7 @@ from typing import Annotated, ClassVar
 from fencepost.model.messages.consumer_messages import CONSUMER_APIS
 from fencepost.model.messages.messages import APIS, Api, JoinGroupResponse, JoinProtocol
 from fencepost.model.messages.shapes import ERROR, INT32, STRING, ListOf, Message, wire
+from fencepost.model.messages.streams_messages import STREAMS_APIS
 
 MEMBER_NAME = "JoinGroup/member-name"
 TWO_LIST = "LeaveGroup/two-list"
@@ -74,5 +75,5 @@ DRAFT_APIS: dict[str, Api] = {
         Api(TUPLE_LIST, None, 3, 3, 99, TupleListLeaveGroupRequest, DraftLeaveGroupResponse),
     )
 }
-ALL_APIS: dict[str, Api] = {**APIS, **DRAFT_APIS, **CONSUMER_APIS}
+ALL_APIS: dict[str, Api] = {**APIS, **DRAFT_APIS, **CONSUMER_APIS, **STREAMS_APIS}
 """Those of all protocols and drafts; a draft's has no key."""

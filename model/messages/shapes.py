@@ -48,6 +48,7 @@ INT32 = Scalar("int32")
 INT64 = Scalar("int64")
 ERROR = Scalar("error")
 INT8 = Scalar("int8")
+UINT16 = Scalar("uint16")
 UUID = Scalar("uuid")
 """A UUID as Kafka prints it: 22 characters, such as `ASNFZ4mrze8BI0VniavN7w`."""
 UUID_PATTERN = "[A-Za-z0-9_-]{21}[AQgw]"
@@ -141,8 +142,10 @@ Write = Callable[[Any, str], dict[str, Any]]
 IsCarried = Callable[[Any], bool]
 """Message → True if a body of the version can carry all of it."""
 
-_INT_BOUNDS = {"int8": 2**7, "int16": 2**15, "int32": 2**31, "int64": 2**63}
-_EXACT = {"string": "str", "bool": "bool", "error": "int", **dict.fromkeys(_INT_BOUNDS, "int")}
+_BITS = {"int8": 7, "int16": 15, "int32": 31, "int64": 63}
+INT_RANGES = {"uint16": range(2**16)} | {name: range(-(2**n), 2**n) for name, n in _BITS.items()}
+"""The values of each type of integer."""
+_EXACT = {"string": "str", "bool": "bool", "error": "int", **dict.fromkeys(INT_RANGES, "int")}
 _UUID = re.compile(UUID_PATTERN)
 _ABSENT = object()
 
@@ -191,8 +194,8 @@ def _read_lines(name: str, form: Wire, version: int, known: dict[str, Any]) -> l
     if kind is BYTES:
         return _tried(name, "str", f"_bytes({name}, strict_mode=True)", odd)
     test = f"type({name}) is not {_EXACT[kind.name]}"
-    if (bound := _INT_BOUNDS.get(kind.name)) is not None:
-        test += f" or not {-bound} <= {name} < {bound}"
+    if (values := INT_RANGES.get(kind.name)) is not None:
+        test += f" or not {values.start} <= {name} < {values.stop}"
     nullable = form.allows_null(version)
     if nullable:
         test = f"{name} is not None and ({test})"
@@ -251,8 +254,7 @@ def _read_scalar(kind: Scalar, value: Any, where: str) -> Any:
             good = isinstance(value, int | str) and not isinstance(value, bool)
         case _:
             good = isinstance(value, int) and not isinstance(value, bool)
-            bound = _INT_BOUNDS[kind.name]
-            if good and not -bound <= value < bound:
+            if good and value not in INT_RANGES[kind.name]:
                 raise ShapeError(where, f"is {value}, which {kind.name} can't hold")
     if not good:
         form = "a UUID of 22 characters, as Kafka prints it" if kind is UUID else kind.name

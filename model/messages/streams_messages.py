@@ -1,8 +1,8 @@
-"""Define the messages of streams groups: StreamsGroupHeartbeat, as far as a rule reads them.
+"""Define the messages of streams groups: StreamsGroupHeartbeat.
 
-Tasks take the place of partitions: a subtopology, and a partition of its source topics.  Fields of
-interactive queries, offsets of tasks, tags and statuses are left out, since no rule reads them; so
-these messages don't go over the wire.
+Tasks take the place of partitions: a subtopology, and a partition of its source topics.  The rules
+read the topology, the active tasks, the process, its rack and its tags; the other fields are of
+Kafka Streams, for its state and its interactive queries.
 
 Source: Kafka's message definitions, version 0 of 4.4.
 """
@@ -11,7 +11,81 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar
 
-from fencepost.model.messages.shapes import ERROR, INT32, STRING, ListOf, Message, wire
+from fencepost.model.messages.shapes import (
+    BOOL,
+    ERROR,
+    INT8,
+    INT16,
+    INT32,
+    INT64,
+    STRING,
+    UINT16,
+    Api,
+    ListOf,
+    Message,
+    wire,
+)
+
+
+class KeyValue(Message, frozen=True, kw_only=True):
+    """A tag of a client, or a setting of a topic."""
+
+    key: Annotated[str, wire("key", STRING, "0+")]
+    value: Annotated[str, wire("value", STRING, "0+")]
+
+
+class TopicInfo(Message, frozen=True, kw_only=True):
+    """A topic that the coordinator asks the client to make."""
+
+    name: Annotated[str, wire("name", STRING, "0+")]
+    partitions: Annotated[int, wire("partitions", INT32, "0+")] = 0
+    replication_factor: Annotated[int, wire("replicationFactor", INT16, "0+")] = 0
+    topic_configs: Annotated[
+        tuple[KeyValue, ...], wire("topicConfigs", ListOf(KeyValue), "0+")
+    ] = ()
+
+
+class CopartitionGroup(Message, frozen=True, kw_only=True):
+    """Source topics that need equally many partitions, by their places in the subtopology."""
+
+    source_topics: Annotated[tuple[int, ...], wire("sourceTopics", ListOf(INT16), "0+")] = ()
+    source_topic_regex: Annotated[
+        tuple[int, ...], wire("sourceTopicRegex", ListOf(INT16), "0+")
+    ] = ()
+    repartition_source_topics: Annotated[
+        tuple[int, ...], wire("repartitionSourceTopics", ListOf(INT16), "0+")
+    ] = ()
+
+
+class Subtopology(Message, frozen=True, kw_only=True):
+    """A part of the topology, and the topics that it reads and writes."""
+
+    subtopology_id: Annotated[str, wire("subtopologyId", STRING, "0+")]
+    source_topics: Annotated[tuple[str, ...], wire("sourceTopics", ListOf(STRING), "0+")] = ()
+    source_topic_regex: Annotated[
+        tuple[str, ...], wire("sourceTopicRegex", ListOf(STRING), "0+")
+    ] = ()
+    state_changelog_topics: Annotated[
+        tuple[TopicInfo, ...], wire("stateChangelogTopics", ListOf(TopicInfo), "0+")
+    ] = ()
+    repartition_sink_topics: Annotated[
+        tuple[str, ...], wire("repartitionSinkTopics", ListOf(STRING), "0+")
+    ] = ()
+    repartition_source_topics: Annotated[
+        tuple[TopicInfo, ...], wire("repartitionSourceTopics", ListOf(TopicInfo), "0+")
+    ] = ()
+    copartition_groups: Annotated[
+        tuple[CopartitionGroup, ...], wire("copartitionGroups", ListOf(CopartitionGroup), "0+")
+    ] = ()
+
+
+class Topology(Message, frozen=True, kw_only=True):
+    """The topology of an application."""
+
+    epoch: Annotated[int, wire("epoch", INT32, "0+")] = 0
+    subtopologies: Annotated[
+        tuple[Subtopology, ...], wire("subtopologies", ListOf(Subtopology), "0+")
+    ] = ()
 
 
 class TaskIds(Message, frozen=True, kw_only=True):
@@ -21,20 +95,19 @@ class TaskIds(Message, frozen=True, kw_only=True):
     partitions: Annotated[tuple[int, ...], wire("partitions", ListOf(INT32), "0+")] = ()
 
 
-class Subtopology(Message, frozen=True, kw_only=True):
-    """A part of the topology, and the topics that it reads."""
+class TaskOffset(Message, frozen=True, kw_only=True):
+    """The offset that a task has reached in its changelogs."""
 
     subtopology_id: Annotated[str, wire("subtopologyId", STRING, "0+")]
-    source_topics: Annotated[tuple[str, ...], wire("sourceTopics", ListOf(STRING), "0+")] = ()
+    partition: Annotated[int, wire("partition", INT32, "0+")]
+    offset: Annotated[int, wire("offset", INT64, "0+")]
 
 
-class Topology(Message, frozen=True, kw_only=True):
-    """The topology of an application."""
+class Endpoint(Message, frozen=True, kw_only=True):
+    """An address for interactive queries."""
 
-    epoch: Annotated[int, wire("epoch", INT32, "0+")]
-    subtopologies: Annotated[
-        tuple[Subtopology, ...], wire("subtopologies", ListOf(Subtopology), "0+")
-    ] = ()
+    host: Annotated[str, wire("host", STRING, "0+")]
+    port: Annotated[int, wire("port", UINT16, "0+")]
 
 
 _TASKS = ListOf(TaskIds)
@@ -47,6 +120,7 @@ class StreamsGroupHeartbeatRequest(Message, frozen=True, kw_only=True):
     group_id: Annotated[str, wire("groupId", STRING, "0+")]
     member_id: Annotated[str, wire("memberId", STRING, "0+")]
     member_epoch: Annotated[int, wire("memberEpoch", INT32, "0+")]
+    endpoint_information_epoch: Annotated[int, wire("endpointInformationEpoch", INT32, "0+")] = 0
     instance_id: Annotated[str | None, wire("instanceId", STRING, "0+", nullable="0+")] = None
     rack_id: Annotated[str | None, wire("rackId", STRING, "0+", nullable="0+")] = None
     rebalance_timeout_ms: Annotated[int, wire("rebalanceTimeoutMs", INT32, "0+")] = -1
@@ -61,6 +135,46 @@ class StreamsGroupHeartbeatRequest(Message, frozen=True, kw_only=True):
         tuple[TaskIds, ...] | None, wire("warmupTasks", _TASKS, "0+", nullable="0+")
     ] = None
     process_id: Annotated[str | None, wire("processId", STRING, "0+", nullable="0+")] = None
+    user_endpoint: Annotated[
+        Endpoint | None, wire("userEndpoint", Endpoint, "0+", nullable="0+")
+    ] = None
+    client_tags: Annotated[
+        tuple[KeyValue, ...] | None, wire("clientTags", ListOf(KeyValue), "0+", nullable="0+")
+    ] = None
+    task_offsets: Annotated[
+        tuple[TaskOffset, ...] | None, wire("taskOffsets", ListOf(TaskOffset), "0+", nullable="0+")
+    ] = None
+    task_end_offsets: Annotated[
+        tuple[TaskOffset, ...] | None,
+        wire("taskEndOffsets", ListOf(TaskOffset), "0+", nullable="0+"),
+    ] = None
+    shutdown_application: Annotated[bool, wire("shutdownApplication", BOOL, "0+")] = False
+
+
+class Status(Message, frozen=True, kw_only=True):
+    """A hindrance of the group, such as a source topic that is missing."""
+
+    status_code: Annotated[int, wire("statusCode", INT8, "0+")]
+    status_detail: Annotated[str, wire("statusDetail", STRING, "0+")]
+
+
+class QueriedPartitions(Message, frozen=True, kw_only=True):
+    """Some partitions of one topic."""
+
+    topic: Annotated[str, wire("topic", STRING, "0+")]
+    partitions: Annotated[tuple[int, ...], wire("partitions", ListOf(INT32), "0+")] = ()
+
+
+class EndpointToPartitions(Message, frozen=True, kw_only=True):
+    """The partitions that one endpoint can be asked about."""
+
+    user_endpoint: Annotated[Endpoint, wire("userEndpoint", Endpoint, "0+")]
+    active_partitions: Annotated[
+        tuple[QueriedPartitions, ...], wire("activePartitions", ListOf(QueriedPartitions), "0+")
+    ] = ()
+    standby_partitions: Annotated[
+        tuple[QueriedPartitions, ...], wire("standbyPartitions", ListOf(QueriedPartitions), "0+")
+    ] = ()
 
 
 class StreamsGroupHeartbeatResponse(Message, frozen=True, kw_only=True):
@@ -75,6 +189,39 @@ class StreamsGroupHeartbeatResponse(Message, frozen=True, kw_only=True):
     member_id: Annotated[str, wire("memberId", STRING, "0+")] = ""
     member_epoch: Annotated[int, wire("memberEpoch", INT32, "0+")] = 0
     heartbeat_interval_ms: Annotated[int, wire("heartbeatIntervalMs", INT32, "0+")] = 0
+    acceptable_recovery_lag: Annotated[int, wire("acceptableRecoveryLag", INT32, "0+")] = 0
+    task_offset_interval_ms: Annotated[int, wire("taskOffsetIntervalMs", INT32, "0+")] = 0
+    status: Annotated[
+        tuple[Status, ...] | None, wire("status", ListOf(Status), "0+", nullable="0+")
+    ] = ()
     active_tasks: Annotated[
         tuple[TaskIds, ...] | None, wire("activeTasks", _TASKS, "0+", nullable="0+")
     ] = None
+    standby_tasks: Annotated[
+        tuple[TaskIds, ...] | None, wire("standbyTasks", _TASKS, "0+", nullable="0+")
+    ] = None
+    warmup_tasks: Annotated[
+        tuple[TaskIds, ...] | None, wire("warmupTasks", _TASKS, "0+", nullable="0+")
+    ] = None
+    endpoint_information_epoch: Annotated[int, wire("endpointInformationEpoch", INT32, "0+")] = 0
+    partitions_by_user_endpoint: Annotated[
+        tuple[EndpointToPartitions, ...] | None,
+        wire("partitionsByUserEndpoint", ListOf(EndpointToPartitions), "0+", nullable="0+"),
+    ] = None
+
+
+STREAMS_APIS: dict[str, Api] = {
+    api.name: api
+    for api in (
+        Api(
+            "StreamsGroupHeartbeat",
+            88,
+            0,
+            0,
+            0,
+            StreamsGroupHeartbeatRequest,
+            StreamsGroupHeartbeatResponse,
+        ),
+    )
+}
+"""The APIs of streams groups alone."""

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from fencepost.model.messages.consumer_messages import ConsumerAssignment, TopicPartitions
 from fencepost.model.messages.messages import SyncAssignment
 from fencepost.model.messages.shapes import Message, ShapeError, wire_fields
+from fencepost.model.messages.streams_messages import TaskIds
 from fencepost.model.messages.subscription import label_assignment
 from fencepost.model.plans.steps import (
     AssignmentsIfLeader,
@@ -32,7 +33,7 @@ from fencepost.model.plans.steps import (
 )
 from fencepost.model.plans.times import Times
 
-_NAMING = frozenset({"ConsumerGroupHeartbeat"})
+_NAMING = frozenset({"ConsumerGroupHeartbeat", "StreamsGroupHeartbeat"})
 """APIs beside joins whose answers name their member."""
 
 _PLAIN = {type(None), bool, int, str, bytes}
@@ -43,7 +44,7 @@ _PLAIN = {type(None), bool, int, str, bytes}
 class MemberKnowledge:
     """The knowledge of one member: its ids in order, generation, protocol, leader, members.
 
-    In the consumer protocol: its epochs, and the partitions that it may own, in order.
+    In the consumer protocol: its epochs, and the partitions or tasks that it may own, in order.
     """
 
     ids: list[str] = field(default_factory=list)
@@ -53,15 +54,18 @@ class MemberKnowledge:
     leads: bool = False
     members: tuple[str, ...] = ()
     epochs: list[int] = field(default_factory=list)
-    owned: list[tuple[TopicPartitions, ...]] = field(default_factory=list)
+    owned: list[tuple[TopicPartitions, ...] | tuple[TaskIds, ...]] = field(default_factory=list)
 
     def learn_epoch(self, body: Mapping[str, Any]) -> None:
-        """Learn from the answer to a ConsumerGroupHeartbeat that was accepted."""
+        """Learn from the answer to a heartbeat of the consumer protocol that was accepted."""
         if (epoch := body.get("memberEpoch", 0)) not in self.epochs[-1:]:
             self.epochs.append(epoch)
         if (assignment := body.get("assignment")) is not None:
             with suppress(ShapeError):
                 self.owned.append(ConsumerAssignment.from_body(assignment, 0).topic_partitions)
+        if (tasks := body.get("activeTasks")) is not None:
+            with suppress(ShapeError, TypeError):
+                self.owned.append(tuple(TaskIds.from_body(row, 0) for row in tasks))
 
 
 class Knowledge:

@@ -16,7 +16,12 @@ from typing import Any, get_args, get_type_hints
 import msgspec
 
 from fencepost.model.bad_input import BadInputError
-from fencepost.model.messages import consumer_messages, draft_messages, messages
+from fencepost.model.messages import (
+    consumer_messages,
+    draft_messages,
+    messages,
+    streams_messages,
+)
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.shapes import Message, wire_fields
 from fencepost.model.plans.steps import (
@@ -39,7 +44,7 @@ from fencepost.model.plans.times import TIME_NAMES
 
 _MESSAGES: dict[str, type[Message]] = {
     name: value
-    for module in (messages, draft_messages, consumer_messages)
+    for module in (messages, draft_messages, consumer_messages, streams_messages)
     for name, value in sorted(vars(module).items())
     if isinstance(value, type) and issubclass(value, Message) and value is not Message
 }

@@ -26,7 +26,7 @@ from fencepost.model.revisions.experiments import PREREGISTERED, STANDBY, TARGET
 from fencepost.model.revisions.kip import KIP_345
 from fencepost.model.revisions.mixed_releases import MIXED_REVISIONS
 from fencepost.model.revisions.release_revisions import RELEASES, gates_ahead, release, was_released
-from fencepost.model.revisions.streams_releases import STREAMS_4_4
+from fencepost.model.revisions.streams_releases import STREAMS_REVISIONS
 from fencepost.model.suggestions import did_you_mean
 from fencepost.model.table.table import Rule, Table
 
@@ -51,10 +51,12 @@ CONSUMER_NAMES: tuple[str, ...] = tuple(revision.name for revision in CONSUMER_R
 """Those of the consumer protocol; the first is its base."""
 MIXED_NAMES: tuple[str, ...] = tuple(revision.name for revision in MIXED_REVISIONS)
 """Those of mixed groups, with members of both protocols; the first is their base."""
-ALL_NAMES = (*NAMES, *CONSUMER_NAMES, *MIXED_NAMES, STREAMS_4_4.name)
-"""All of them, and that of streams groups."""
+STREAMS_NAMES: tuple[str, ...] = tuple(revision.name for revision in STREAMS_REVISIONS)
+"""Those of streams groups; the first is their base."""
+ALL_NAMES = (*NAMES, *CONSUMER_NAMES, *MIXED_NAMES, *STREAMS_NAMES)
 _NAMED |= {
-    revision.name: revision for revision in (*CONSUMER_REVISIONS, *MIXED_REVISIONS, STREAMS_4_4)
+    revision.name: revision
+    for revision in (*CONSUMER_REVISIONS, *MIXED_REVISIONS, *STREAMS_REVISIONS)
 }
 CONSUMER_RELEASES = frozenset(name for name in CONSUMER_NAMES if name.startswith("consumer-"))
 """Those of the consumer protocol that are a release's; the others are proposals."""

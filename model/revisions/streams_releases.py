@@ -1,7 +1,8 @@
-"""Define the revision of streams groups: `streams-4.4`, with the tables of the consumer protocol.
+"""Define the revisions of streams groups, with the tables of the consumer protocol.
 
 Streams groups have static members since 4.4.0.  A rule that was measured there has the level of
-its rule for consumer groups; any other is MAY.
+its rule for consumer groups; any other is MAY.  The topology and the tasks of a request have checks
+of their own.
 """
 
 from __future__ import annotations
@@ -9,12 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from fencepost.model.consumer.cells import DANGLING, LIVE, OTHER, OWN, UNMAPPED, when
 from fencepost.model.consumer.effects import Do
 from fencepost.model.consumer.rules import beat, join, leave, timers
-from fencepost.model.consumer.streams import STREAMS
-from fencepost.model.revision import SetRule, derive
+from fencepost.model.consumer.streams import OTHER_TOPOLOGY, STREAMS, TASKS, Tasks
+from fencepost.model.messages.errors import Error
+from fencepost.model.revision import Difference, DropRule, SetRule, derive
 from fencepost.model.revisions.consumer_releases import CONSUMER_4_4
-from fencepost.model.table.table import Level, Rule, replace_steps
+from fencepost.model.table.expr import all_of, negate
+from fencepost.model.table.table import Level, Rule, Table, replace_steps
 
 _MEASURED = "KIP-1071 and KAFKA-20169 (static streams members), since 4.4; seen on 4.4.0"
 _READ = "Kafka: streams groups, read as those of the consumer protocol"
@@ -27,62 +31,103 @@ _TABLES = (
     timers.FAILOVER,
     timers.CLEANUP,
 )
-_MEASURED_RULES = frozenset(
-    {
-        "CG-JOIN-STATIC-NEW",
-        "CG-JOIN-UNRELEASED",
-        "CG-JOIN-AGAIN-UNRELEASED",
-        "CG-JOIN-RETURN",
-        "CG-JOIN-RETURN-CHANGED",
-        "CG-JOIN-REJOIN",
-        "CG-JOIN-CHANGE-INSTANCE",
-        "CG-BEAT-ALIVE",
-        "CG-BEAT-INSTANCE-FENCED",
-        "CG-BEAT-INSTANCE-UNMAPPED",
-        "CG-BEAT-EPOCH-NEWER",
-        "CG-LEAVE-RELEASE-BARE",
-        "CG-LEAVE-RELEASE",
-        "CG-LEAVE-INSTANCE-FENCED",
-        "CG-LEAVE-INSTANCE-UNMAPPED",
-        "CG-SESSION-EXPIRED",
-        "CG-SESSION-EXPIRED-RELEASED",
-    }
-)
-"""Rules that raw requests have shown in streams groups, too."""
+_UNMEASURED = ("COORDINATOR", "CG-FAILOVER-NOTHING", "CG-CLEANUP-UNUSED")
+"""Words in the ids of rules that no request has shown in streams groups."""
+_IMPOSSIBLE = {
+    "ASSIGNOR": "a streams heartbeat asks for no assignor",
+    "IDLE": "each thread has a process",
+    "-CLASSIC": "a streams group has no classic members",
+    "LEGACY": "only an older version of another request lacks the member id",
+    "CG-REBALANCE-EXPIRED-RELEASED": "a released streams member has nothing to give up",
+}
+"""Words in the ids of rules for which no streams group has an occasion, and the reasons."""
 
+_NO_CHECK_OF_SIZE = "CG-BEAT-GROUP-FULL"
+"""A rule that streams groups lack: only a join is compared with the group's largest size."""
 _CHANGED = "-CHANGED"
+
+_TOPOLOGY_CHANGED = Rule(
+    "CG-JOIN-TOPOLOGY-CHANGED",
+    all_of(OTHER_TOPOLOGY.among(True), negate(when(inst=(OTHER, OWN), holder=LIVE))),
+    answer=Error.INVALID_REQUEST,
+    level=Level.SHOULD,
+    source=_MEASURED,
+    because="the topology is the group's, also when it is empty, and no join may bring another one",
+)
+_TASKS_PARTIAL = Rule(
+    "CG-BEAT-TASKS-PARTIAL",
+    TASKS.among(Tasks.PARTIAL),
+    answer=Error.INVALID_REQUEST,
+    level=Level.SHOULD,
+    source=_MEASURED,
+    because="a heartbeat names the tasks of all kinds or of none, and only a join has a topology",
+)
+_TASKS_FOREIGN = Rule(
+    "CG-BEAT-TASKS-FOREIGN",
+    TASKS.among(Tasks.FOREIGN),
+    answer=Error.INVALID_REQUEST,
+    level=Level.SHOULD,
+    source=_MEASURED,
+    because="the topology has no such task",
+)
+
+
+def _table_of_streams(table: Table) -> Table:
+    """Return a table with the features and checks that streams groups have besides."""
+    if table.name == join.TABLE.name:
+        features = (*table.features, OTHER_TOPOLOGY)
+        return Table(table.name, features, (*table.checks, _TOPOLOGY_CHANGED), table.rows)
+    if table.name == beat.TABLE.name:
+        checks = (*table.checks[:1], _TASKS_PARTIAL, *table.checks[1:], _TASKS_FOREIGN)
+        return Table(table.name, (*table.features, TASKS), checks, table.rows)
+    return table
 
 
 def _of_streams(rule: Rule) -> Rule:
     """Return a rule as streams groups have it."""
-    new = (
-        rule.but(source=_MEASURED)
-        if rule.id in _MEASURED_RULES
-        else rule.but(source=_READ, level=Level.MAY)
-    )
+    is_measured = not any(word in rule.id for word in (*_UNMEASURED, *_IMPOSSIBLE))
+    new = rule.but(source=_MEASURED) if is_measured else rule.but(source=_READ, level=Level.MAY)
+    if rule.id.startswith("CG-JOIN-TARGET-LOST"):
+        new = replace_steps(new, {Do.RECONCILE_UNMAPPED: (Do.RECONCILE,)}).but(
+            because="a member that is not reconciled keeps its target under its new instance"
+        )
     if rule.id.endswith(_CHANGED):
         same = CONSUMER_4_4.rule(rule.id.removesuffix(_CHANGED))
-        return new.but(because=f"{same.because}; its process or its topology is another one")
+        why = same.because if "TARGET-LOST" not in rule.id else new.because
+        new = new.but(because=f"{why}; its process, its rack or its tags are others")
+    if Do.ANSWER_CHANGES in rule.effect:
+        new = replace_steps(new, {Do.ANSWER_CHANGES: (Do.ANSWER_CHANGED_TASKS,)}).but(
+            because=f"{new.because}; the answer has only changed tasks"
+        )
     if Do.RELEASE in rule.effect:
         return replace_steps(new, {Do.RELEASE: (Do.RELEASE_SETTLED,)}).but(
             because=f"{rule.because}; it has nothing to wait for when it returns",
         )
-    if rule.id == "CG-REBALANCE-EXPIRED-RELEASED":
-        return new.but(defensive="a released streams member has nothing to give up")
-    return new
+    reasons = [why for word, why in _IMPOSSIBLE.items() if word in rule.id]
+    return new.but(defensive=reasons[0]) if reasons else new
 
 
-def _differences() -> Iterator[SetRule]:
+_BASE = replace(
+    CONSUMER_4_4,
+    tables={name: _table_of_streams(table) for name, table in CONSUMER_4_4.tables.items()},
+)
+
+
+def _differences() -> Iterator[Difference]:
+    own = {_TOPOLOGY_CHANGED.id, _TASKS_PARTIAL.id, _TASKS_FOREIGN.id}
     for table in _TABLES:
-        for rule in CONSUMER_4_4.tables[table.name].rules():
-            new = _of_streams(rule)
+        for rule in _BASE.tables[table.name].rules():
+            if rule.id == _NO_CHECK_OF_SIZE:
+                yield DropRule(table.name, rule.id, _MEASURED)
+                continue
+            new = rule if rule.id in own else _of_streams(rule)
             yield SetRule(table.name, new, new.source)
 
 
 _DERIVED = derive(
-    CONSUMER_4_4,
+    _BASE,
     "streams-4.4",
-    "streams groups of Apache Kafka 4.4.0; a subscription is a process with its topology",
+    "streams groups of Apache Kafka 4.4.0; a subscription is a process with its rack and tags",
     tuple(_differences()),
     {"StreamsGroupHeartbeat": (0, 0)},
 )
@@ -91,3 +136,61 @@ STREAMS_4_4 = replace(
     protocol=STREAMS,
     tables={table.name: _DERIVED.tables[table.name] for table in _TABLES},
 )
+
+_UNSUPPORTED = "Kafka before KAFKA-20169 (static streams members); seen on 4.2.0 to 4.3.1"
+_STATIC = (
+    "STATIC",
+    "INSTANCE-UNMAPPED",
+    "INSTANCE-FENCED",
+    "UNRELEASED",
+    "RETURN",
+    "COPY",
+    "RESUME",
+    "CHANGE-INSTANCE",
+    "TARGET-LOST",
+    "CG-LEAVE-RELEASE",
+    "EXPIRED-RELEASED",
+)
+"""Words in the ids of rules about instances."""
+
+
+def _without_instances() -> Iterator[SetRule]:
+    for prefix, rules in (("CG-JOIN", join), ("CG-BEAT", beat), ("CG-LEAVE", leave)):
+        refused = Rule(
+            f"{prefix}-INSTANCE-REFUSED",
+            when(inst=(UNMAPPED, OWN, OTHER, DANGLING)),
+            answer=Error.INVALID_REQUEST,
+            level=Level.SHOULD,
+            source=_UNSUPPORTED,
+            because="streams groups have no static members yet",
+        )
+        yield SetRule(rules.TABLE.name, refused, _UNSUPPORTED)
+    for table, rule in STREAMS_4_4.rules():
+        if any(w in rule.id for w in _STATIC) and rule.id != "CG-LEAVE-RELEASE-BARE":
+            new = rule.but(defensive="no request may name an instance")
+            yield SetRule(table.name, new, _UNSUPPORTED)
+
+
+def _refusing(table: Table, new: Rule) -> Table:
+    """Return a table whose checks begin with a rule, behind those of the request's ids."""
+    checks = tuple(rule for rule in table.checks if rule.id != new.id)
+    rows = tuple(rule for rule in table.rows if rule.id != new.id)
+    return Table(table.name, table.features, (*checks[:3], new, *checks[3:]), rows)
+
+
+_WITHOUT = derive(
+    STREAMS_4_4,
+    "streams-4.2",
+    "streams groups of Apache Kafka 4.2.0 to 4.3.1, without static members",
+    tuple(_without_instances()),
+)
+STREAMS_4_2 = replace(
+    _WITHOUT,
+    tables={
+        name: _refusing(table, new)
+        if (new := next((r for r in table.rows if r.id.endswith("-INSTANCE-REFUSED")), None))
+        else table
+        for name, table in _WITHOUT.tables.items()
+    },
+)
+STREAMS_REVISIONS = (STREAMS_4_4, STREAMS_4_2)

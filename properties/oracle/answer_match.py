@@ -37,11 +37,13 @@ from fencepost.model.messages.messages import (
     TxnOffsetCommitResponse,
 )
 from fencepost.model.messages.shapes import Message
+from fencepost.model.messages.streams_messages import StreamsGroupHeartbeatResponse
 from fencepost.model.messages.subscription import assign_alike
 from fencepost.model.table.table import Level
 from fencepost.properties.oracle.consumer_answers import (
     compare_descriptions,
     compare_heartbeats,
+    compare_tasks,
 )
 from fencepost.properties.oracle.matcher import FRESH, Match, Matcher, NoMatchError
 
@@ -200,6 +202,8 @@ def _compare(m: Matcher, expected: Message, observed: Message, order: tuple[Any,
                 _describe(m, row, ours[row.group_id], places)
         case ConsumerGroupHeartbeatResponse(), ConsumerGroupHeartbeatResponse():
             compare_heartbeats(m, expected, observed)
+        case StreamsGroupHeartbeatResponse(), StreamsGroupHeartbeatResponse():
+            compare_tasks(m, expected, observed)
         case ConsumerGroupDescribeResponse(), ConsumerGroupDescribeResponse():
             compare_descriptions(m, expected, observed)
         case ListGroupsResponse(), ListGroupsResponse():

@@ -18,6 +18,7 @@ from fencepost.model.messages.consumer_messages import (
     DescribedTopic,
     TopicPartitions,
 )
+from fencepost.model.messages.streams_messages import StreamsGroupHeartbeatResponse, TaskIds
 from fencepost.model.table.table import Level
 from fencepost.properties.oracle.matcher import FRESH, Matcher
 
@@ -30,10 +31,28 @@ def compare_heartbeats(
         return
     m.member_id("memberId", expected.member_id or "", observed.member_id or "")
     _epoch(m, "memberEpoch", expected.member_epoch, observed.member_epoch)
-    interval, got = expected.heartbeat_interval_ms, observed.heartbeat_interval_ms
-    level = Level.SHOULD if interval > 0 >= got else Level.MAY
-    m.nearly("heartbeatIntervalMs", interval, got, level)
+    _interval(m, expected.heartbeat_interval_ms, observed.heartbeat_interval_ms)
     m.same("assignment", _assigned(expected.assignment), _assigned(observed.assignment))
+
+
+def compare_tasks(
+    m: Matcher, expected: StreamsGroupHeartbeatResponse, observed: StreamsGroupHeartbeatResponse
+) -> None:
+    """Compare the answers to a heartbeat of a streams group; of an error only its code counts.
+
+    Statuses, and what is for interactive queries, are no part of the group protocol.
+    """
+    if not m.error("errorCode", expected.error_code, observed.error_code):
+        return
+    m.member_id("memberId", expected.member_id, observed.member_id)
+    _epoch(m, "memberEpoch", expected.member_epoch, observed.member_epoch)
+    _interval(m, expected.heartbeat_interval_ms, observed.heartbeat_interval_ms)
+    m.same("activeTasks", _tasks(expected.active_tasks), _tasks(observed.active_tasks))
+    for name, want, got in (
+        ("standbyTasks", expected.standby_tasks, observed.standby_tasks),
+        ("warmupTasks", expected.warmup_tasks, observed.warmup_tasks),
+    ):
+        m.nearly(name, _tasks(want), _tasks(got), Level.SHOULD)
 
 
 def compare_descriptions(
@@ -49,7 +68,10 @@ def compare_descriptions(
 def epochs_in(answer: object) -> Iterable[int]:
     """Return the epochs in an answer that a target counts."""
     match answer:
-        case ConsumerGroupHeartbeatResponse(error_code=0, member_epoch=epoch):
+        case (
+            ConsumerGroupHeartbeatResponse(error_code=0, member_epoch=epoch)
+            | StreamsGroupHeartbeatResponse(error_code=0, member_epoch=epoch)
+        ):
             return (epoch,)
         case ConsumerGroupDescribeResponse(groups=groups):
             return tuple(row.group_epoch for row in groups)
@@ -62,6 +84,11 @@ def _epoch(m: Matcher, name: str, expected: int, observed: int) -> None:
         m.generation(expected, observed, name)
     else:
         m.same(name, expected, observed)
+
+
+def _interval(m: Matcher, expected: int, observed: int) -> None:
+    level = Level.SHOULD if expected > 0 >= observed else Level.MAY
+    m.nearly("heartbeatIntervalMs", expected, observed, level)
 
 
 def _compare_group(
@@ -128,3 +155,9 @@ def _assigned(assignment: ConsumerAssignment | None) -> list[str] | None:
 
 def _partitions(rows: Iterable[TopicPartitions | DescribedTopic]) -> list[str]:
     return sorted(f"{row.topic_id}-{number}" for row in rows for number in row.partitions)
+
+
+def _tasks(rows: Iterable[TaskIds] | None) -> list[str] | None:
+    if rows is None:
+        return None
+    return sorted(f"{row.subtopology_id}-{number}" for row in rows for number in row.partitions)

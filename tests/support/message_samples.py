@@ -18,6 +18,7 @@ VALUES: dict[str, Any] = {
     "int64": 2**40 * 1000,
     "error": 25,
     "int8": 1,
+    "uint16": 40_000,
     "uuid": "ASNFZ4mrze8BI0VniavN7w",
 }
 

@@ -3,7 +3,7 @@
 A kept certificate has only values that are equal in every run: no times, no address.  It can be
 compared with a new one.  The page has a matrix of targets and areas, then for each target its known
 failures, and the reasons: `python -m tools.docs.certificates_page docs/certificates
-docs/certificates.md`.  Those of mixed groups are the second part of a page.
+docs/certificates.md`.  Those of mixed groups and of streams groups are further parts of a page.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from fencepost.conformance.cases.case_registry import AREAS, area
 from fencepost.conformance.targets.brokers.kafka_version import parse_kafka_version
 from fencepost.model.bridge.mixed_protocol import MIXED
 from fencepost.model.consumer.consumer_protocol import CONSUMER
+from fencepost.model.consumer.streams import STREAMS
 from fencepost.model.history.words import plural
 from fencepost.properties.judging.known_failures import note_of, read_notes
 from fencepost.properties.judging.outcome import Outcome
@@ -56,7 +57,7 @@ _CONSUMER_TITLE = """\
 # Certificates of the consumer protocol
 
 <!-- Made by `python -m tools.docs.certificates_page docs/certificates/consumer \
-docs/certificates/mixed docs/consumer-certificates.md`; don't edit. -->
+docs/certificates/mixed docs/certificates/streams docs/consumer-certificates.md`; don't edit. -->
 
 The results of coordinators of the consumer protocol (KIP-848) in
 [its catalogue](consumer-table.md), on real brokers that `fencepost` started with
@@ -71,6 +72,19 @@ _MIXED_TITLE = """\
 Groups with members of both protocols: upgrades, downgrades, and classic members in consumer groups,
 by `fencepost certify TARGET --revision mixed`.
 """
+
+_STREAMS_TITLE = """\
+## Streams groups
+
+Groups of Kafka Streams (KIP-1071), by `fencepost certify TARGET --revision streams`.  They have
+static members since Kafka 4.4.
+"""
+
+_PARTS = {
+    MIXED.name: ("mixed groups", _MIXED_TITLE),
+    STREAMS.name: ("streams groups", _STREAMS_TITLE),
+}
+"""The words in headings, and the titles, of the parts after the first."""
 
 
 def kept(certificate: Mapping[str, Any]) -> dict[str, Any]:
@@ -153,13 +167,17 @@ def _order(target: str) -> tuple[bool, tuple[int, ...], str]:
 def page(certificates: Sequence[Mapping[str, Any]]) -> str:
     """Return the whole page, in Markdown; all certificates are of one protocol.
 
-    Those of mixed groups are the second part.
+    Those of mixed groups and of streams groups are further parts.
     """
-    mixed = [each for each in certificates if _is_mixed(each)]
-    others = [each for each in certificates if not _is_mixed(each)]
-    is_consumer = any(each["revision"].startswith(CONSUMER.name) for each in others)
-    lines = _part(_CONSUMER_TITLE if is_consumer else _TITLE, others)
-    return "\n".join([*lines, *(_part(_MIXED_TITLE, mixed) if mixed else ())])
+    by_part: dict[str, list[Mapping[str, Any]]] = {}
+    for each in certificates:
+        by_part.setdefault(_part_of(each), []).append(each)
+    first = by_part.pop("", [])
+    is_consumer = any(each["revision"].startswith(CONSUMER.name) for each in first)
+    lines = [*_part(_CONSUMER_TITLE if is_consumer else _TITLE, first)]
+    for name, (_, title) in _PARTS.items():
+        lines += _part(title, by_part[name]) if name in by_part else ()
+    return "\n".join(lines)
 
 
 def _part(title: str, certificates: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -168,14 +186,16 @@ def _part(title: str, certificates: Sequence[Mapping[str, Any]]) -> Iterator[str
     yield from _failures(certificates)
 
 
-def _is_mixed(certificate: Mapping[str, Any]) -> bool:
-    return str(certificate["revision"]).startswith(f"{MIXED.name}-")
+def _part_of(certificate: Mapping[str, Any]) -> str:
+    """Return the name of the part that a certificate belongs to; "" for the first."""
+    protocol = str(certificate["revision"]).partition("-")[0]
+    return protocol if protocol in _PARTS else ""
 
 
 def _heading(certificate: Mapping[str, Any]) -> str:
     """Return the heading of a certificate, which its page has once."""
-    words = ", mixed groups" if _is_mixed(certificate) else ""
-    return f"{certificate['target']}{words}"
+    part = _part_of(certificate)
+    return f"{certificate['target']}, {_PARTS[part][0]}" if part else str(certificate["target"])
 
 
 def matrix_lines(
@@ -224,7 +244,7 @@ def anchor(target: str) -> str:
 
 def _failures(certificates: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for certificate in certificates:
-        yield f"{'###' if _is_mixed(certificate) else '##'} {_heading(certificate)}"
+        yield f"{'###' if _part_of(certificate) else '##'} {_heading(certificate)}"
         yield ""
         yield (
             f"{certificate['implementation']} {certificate['version']}, judged by "

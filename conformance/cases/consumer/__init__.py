@@ -10,6 +10,8 @@ from fencepost.conformance.cases.consumer import (
     consumer_leaves,
     consumer_offsets,
     consumer_timers,
+    streams_cases,
+    streams_timers,
 )
 
 REGISTRIES: tuple[Registry, ...] = (
@@ -22,3 +24,9 @@ REGISTRIES: tuple[Registry, ...] = (
     consumer_offsets.CASES,
     consumer_admin.CASES,
 )
+STREAMS_REGISTRIES: tuple[Registry, ...] = (
+    streams_cases.CASES,
+    streams_timers.CASES,
+    streams_timers.FAILOVERS,
+)
+"""The cases of streams groups."""

@@ -142,6 +142,10 @@ def silent_dynamic_member(s: ConsumerScript) -> None:
     s.describe()
 
 
+_LONGER_MS = 600_000
+"""A rebalance timeout that ends in no session, whatever the target's session timeout is."""
+
+
 def _session_after(
     s: ConsumerScript, act: Callable[[], None], who: str, instance: Any = AUTO
 ) -> None:
@@ -261,7 +265,7 @@ def other_instance_with_other_topics_begins_a_session(s: ConsumerScript) -> None
 @case("CG-JOIN-TARGET-LOST")
 def lost_target_begins_a_session(s: ConsumerScript) -> None:
     """A member that loses its target begins a session, and takes the new rack."""
-    s.join("m", "n")
+    s.join("m", "n", rebalance=_LONGER_MS)
     s.beat("m")
     _session_after(s, lambda: s.join("m", instance="A", rack_id="other"), "m", "A")
 
@@ -269,7 +273,7 @@ def lost_target_begins_a_session(s: ConsumerScript) -> None:
 @case("CG-JOIN-TARGET-LOST-CHANGED")
 def lost_target_with_other_topics_begins_a_session(s: ConsumerScript) -> None:
     """A member that loses its target, with another subscription, begins a session."""
-    s.join("m", "n")
+    s.join("m", "n", rebalance=_LONGER_MS)
     s.beat("m")
     _session_after(s, lambda: s.join("m", instance="A", topics=BOTH), "m", "A")
 

@@ -108,7 +108,7 @@ revision_of_target_option = click.option(
     type=REVISION,
     metavar="R",
     help="The revision that judges; `consumer` is that of the consumer protocol for the target, "
-    "`mixed` that of groups with members of both protocols "
+    "`mixed` that of groups with members of both protocols, `streams` that of streams groups "
     "[default: kafka-4; for kafka:V the revision of that release].",
 )
 

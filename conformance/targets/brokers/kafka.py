@@ -80,6 +80,14 @@ _OF_CONSUMERS = {
     "group.consumer.min.heartbeat.interval.ms": "100",
 }
 """So that cases of the consumer protocol can have short timeouts."""
+_OF_STREAMS = {
+    "group.streams.min.session.timeout.ms": "100",
+    "group.streams.min.heartbeat.interval.ms": "100",
+    "group.streams.initial.rebalance.delay.ms": "0",
+}
+"""Like `_OF_CONSUMERS`, for streams groups; their first target is made at once, too."""
+_SHARED = ("session.timeout.ms", "heartbeat.interval.ms", "assignment.interval.ms", "max.size")
+"""Settings that streams groups have with the values of consumer groups, as the model has them."""
 _LOGGING_CONFIG = """\
 log4j.rootLogger=WARN, out
 log4j.appender.out=org.apache.log4j.ConsoleAppender
@@ -133,7 +141,11 @@ def server_properties(
             "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
         }
     consumers = _OF_CONSUMERS if version.has_consumer_protocol else {}
-    return known | version.choice | _COMMON | consumers | dict(extra)
+    streams: dict[str, str] = {}
+    if version.has_streams_groups:
+        pairs = ((f"group.streams.{key}", extra.get(f"group.consumer.{key}")) for key in _SHARED)
+        streams = _OF_STREAMS | {key: value for key, value in pairs if value is not None}
+    return known | version.choice | _COMMON | consumers | streams | dict(extra)
 
 
 def zookeeper_properties(data: Path, port: int) -> dict[str, str]:

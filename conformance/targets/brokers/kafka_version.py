@@ -66,6 +66,11 @@ class KafkaVersion:
         return self.number >= (4, 0, 0)
 
     @property
+    def has_streams_groups(self) -> bool:
+        """Return True if members may join streams groups without further settings."""
+        return self.number >= (4, 2, 0)
+
+    @property
     def choice(self) -> dict[str, str]:
         """The setting that chooses the coordinator, where there is a choice and it was made."""
         if self.coordinator is None:

@@ -26,6 +26,7 @@ from jsonschema.exceptions import best_match
 from fencepost.model.coordinator import MOVES
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.shapes import (
+    INT_RANGES,
     UUID_PATTERN,
     ListOf,
     Message,
@@ -237,14 +238,8 @@ def _scalar(name: str) -> dict[str, Any]:
             return {"type": ["integer", "string"]}
         case "uuid":
             return {"type": "string", "pattern": f"^{UUID_PATTERN}$"}
-        case "int8":
-            return {"type": "integer", "minimum": -(2**7), "maximum": 2**7 - 1}
-        case "int16":
-            return {"type": "integer", "minimum": -(2**15), "maximum": 2**15 - 1}
-        case "int32":
-            return {"type": "integer", "minimum": -(2**31), "maximum": 2**31 - 1}
-        case "int64":
-            return {"type": "integer", "minimum": -(2**63), "maximum": 2**63 - 1}
+        case _ if (values := INT_RANGES.get(name)) is not None:
+            return {"type": "integer", "minimum": values.start, "maximum": values.stop - 1}
         case _:
             raise NotImplementedError(f"no JSON Schema for wire type {name}")
 

@@ -83,6 +83,8 @@ class Names:
                 out[key] = [self.group(g) if isinstance(g, str) else g for g in named]
         if api == "ConsumerGroupHeartbeat":
             out |= self._beating(out)
+        if isinstance(topology := out.get("topology"), dict):
+            out["topology"] = self._reading(topology)
         protocols = out.get("protocols")
         if isinstance(protocols, list):
             out["protocols"] = [
@@ -115,6 +117,14 @@ class Names:
                 {**row, "topicId": self._ids.get(row["topicId"], row["topicId"])} for row in rows
             ]
         return out
+
+    def _reading(self, topology: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a topology with the cluster's names of its source topics."""
+        parts = [
+            {**part, "sourceTopics": [self.topic(name) for name in part["sourceTopics"]]}
+            for part in topology["subtopologies"]
+        ]
+        return {**topology, "subtopologies": parts}
 
     def _plain(self, value: Any, key: str = "") -> Any:
         """Return a part of an answer with the case's names and ids of topics."""

@@ -86,6 +86,7 @@ from fencepost.model.messages.consumer_messages import (
     ConsumerGroupHeartbeatRequest,
 )
 from fencepost.model.messages.draft_messages import ALL_APIS
+from fencepost.model.messages.streams_messages import StreamsGroupHeartbeatRequest
 
 HangUp = Callable[[], None]
 _QUIET_S = 0.5
@@ -264,6 +265,9 @@ def harmless(api: str, version: int, group_id: str) -> dict[str, Any]:
                 group_id=group_id, member_id=MEMBER, member_epoch=1
             )
             return beat.to_body(version)
+        case "StreamsGroupHeartbeat":
+            task = StreamsGroupHeartbeatRequest(group_id=group_id, member_id=MEMBER, member_epoch=1)
+            return task.to_body(version)
         case "ConsumerGroupDescribe":
             return ConsumerGroupDescribeRequest(group_ids=(group_id,)).to_body(version)
         case _:

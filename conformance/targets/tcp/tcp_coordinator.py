@@ -140,7 +140,7 @@ _MAX_STRAYS = 20
 _MOST_IDS = 1000
 """The most request ids to remember: more than a case has; a control asks for hours."""
 
-_FOUNDING = {"JoinGroup", "ConsumerGroupHeartbeat", "OffsetCommit", COMMIT}
+_FOUNDING = {"JoinGroup", "ConsumerGroupHeartbeat", "StreamsGroupHeartbeat", "OffsetCommit", COMMIT}
 """The requests that make a group."""
 
 

@@ -72,6 +72,17 @@ def test_a_model_is_judged_by_a_revision_of_its_protocol() -> None:
     assert revision_for("model:kafka-2.3") == revision_for("model") == "kafka-4"
 
 
+def test_streams_groups_are_judged_by_what_the_release_has() -> None:
+    judges = {
+        "kafka:4.4.0": "streams-4.4",
+        "kafka:4.3.1": "streams-4.2",
+        "tcp://h:1": "streams-4.4",
+    }
+    for target, judge in judges.items():
+        assert judge_for("streams", target).name == judge
+    assert revision_for("model:streams-4.2") == "streams-4.4"
+
+
 @pytest.mark.parametrize("protocol", ["consumer", "mixed"])
 def test_the_name_of_a_protocol_is_its_revision_for_the_target(protocol: str) -> None:
     for release, number in (

@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-import dataclasses
-from importlib import import_module
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from support.consumer_world import CONFIG, R, error_name
 
 from fencepost.model.consumer.effects import Do
 from fencepost.model.consumer.group import ConsumerGroup
 from fencepost.model.consumer.streams import STREAMS
 from fencepost.model.machine import Machine
-from fencepost.model.messages.shapes import wire_fields
 from fencepost.model.messages.streams_messages import (
+    Endpoint,
+    KeyValue,
     StreamsGroupHeartbeatRequest,
     StreamsGroupHeartbeatResponse,
     Subtopology,
     TaskIds,
     Topology,
 )
+from fencepost.model.revision import Revision
 from fencepost.model.revisions import revisions
 from fencepost.model.table.step_soundness import step_faults
 from fencepost.model.table.table import Level
-from fencepost.model.work import Incoming, Span
+from fencepost.model.work import Incoming, Outcome, Span
 
 REVISION = revisions.find("streams-4.4")
 TOPOLOGY = Topology(
@@ -34,11 +35,16 @@ NONE, UNKNOWN, FENCED = "NONE", "UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID"
 UNRELEASED, INVALID = "UNRELEASED_INSTANCE_ID", "INVALID_REQUEST"
 
 
+def _largest_share(outcome: Outcome) -> int:
+    target = () if outcome.group is None else outcome.group.target
+    return max((len(partitions) for _, partitions in target), default=0)
+
+
 class StreamsWorld:
     """One coordinator with one streams group; what a client was told last is what it says next."""
 
-    def __init__(self) -> None:
-        self.machine = Machine(REVISION, CONFIG)
+    def __init__(self, revision: Revision = REVISION) -> None:
+        self.machine = Machine(revision, CONFIG)
         self.group: ConsumerGroup | None = None
         self.now = self.sent = 0
         self.epochs: dict[str, int] = {}
@@ -55,7 +61,7 @@ class StreamsWorld:
         )
         incoming = Incoming(str(self.sent), "c", message.API, 0, message, "made")
         outcomes = self.machine.handle(self.group, incoming, Span(self.now, self.now))
-        chosen = min(outcomes, key=lambda o: max((len(p) for _, p in o.group.target), default=0))
+        chosen = min(outcomes, key=_largest_share)
         self.group = chosen.group
         (emission,) = chosen.emissions
         answer = emission.message
@@ -66,20 +72,34 @@ class StreamsWorld:
                 self.tasks[member_id] = answer.active_tasks
         return error_name(answer.error_code)
 
-    def join(self, member_id: str, instance: str | None = None, process: str = "p1") -> str:
+    def join(
+        self,
+        member_id: str,
+        instance: str | None = None,
+        process: str | None = "p1",
+        topology: Topology = TOPOLOGY,
+        **fields: Any,
+    ) -> str:
         return self.ask(
             member_id,
             0,
             instance,
             rebalance_timeout_ms=R,
-            topology=TOPOLOGY,
+            topology=topology,
             active_tasks=(),
+            standby_tasks=(),
+            warmup_tasks=(),
             process_id=process,
+            **fields,
         )
 
     def beat(self, member_id: str, instance: str | None = None, epoch: int | None = None) -> str:
         sent = self.epochs[member_id] if epoch is None else epoch
-        return self.ask(member_id, sent, instance, active_tasks=self.tasks.get(member_id))
+        tasks = self.tasks.get(member_id)
+        others = None if tasks is None else ()
+        return self.ask(
+            member_id, sent, instance, active_tasks=tasks, standby_tasks=others, warmup_tasks=others
+        )
 
     def leave(self, member_id: str, epoch: int, instance: str | None) -> str:
         return self.ask(member_id, epoch, instance)
@@ -128,6 +148,70 @@ def test_a_return_gets_all_tasks_and_bumps_iff_the_process_id_differs(
     assert world.beat("m1", "A", 3) == FENCED
     assert world.leave("m1", -1, "A") == FENCED
     assert world.leave("m1", -2, "A") == FENCED
+
+
+@pytest.mark.parametrize(
+    ("fields", "bump"),
+    [
+        ({}, 0),
+        ({"process": None}, 0),
+        ({"rack_id": "r"}, 1),
+        ({"client_tags": (KeyValue(key="k", value="v"),)}, 1),
+        ({"client_tags": ()}, 0),
+        ({"user_endpoint": Endpoint(host="h", port=1)}, 0),
+    ],
+)
+def test_a_return_bumps_by_all_that_an_assignor_reads(
+    world: StreamsWorld, fields: dict[str, Any], bump: int
+) -> None:
+    world.leave("m1", -2, "A")
+    epoch = world.there().epoch
+    assert world.join("m3", "A", **fields) == NONE
+    assert world.there().epoch - epoch == bump
+
+
+def test_a_topology_is_the_groups_for_ever(world: StreamsWorld) -> None:
+    others = [replace(TOPOLOGY, epoch=1), replace(TOPOLOGY, subtopologies=())]
+    for other in others:
+        assert world.join("m3", topology=other) == INVALID
+        assert world.join("m3", "A", topology=other) == UNRELEASED
+    world.leave("m1", -1, "A")
+    world.leave("m2", -1, "B")
+    assert not world.there().members
+    assert world.join("m3", topology=others[0]) == INVALID
+    assert world.join("m3") == NONE
+
+
+def test_a_heartbeat_names_tasks_of_all_kinds_that_there_are(world: StreamsWorld) -> None:
+    foreign = TaskIds(subtopology_id="0", partitions=(4,))
+    epoch = world.epochs["m1"]
+    assert world.ask("m1", epoch, "A", active_tasks=()) == INVALID
+    assert world.ask("m9", 9, "Z", topology=TOPOLOGY) == INVALID
+    tasks = {"active_tasks": (foreign,), "standby_tasks": (), "warmup_tasks": ()}
+    assert world.ask("m1", epoch, "A", **tasks) == INVALID
+    assert world.ask("m1", epoch + 1, "A", **tasks) == "FENCED_MEMBER_EPOCH"
+
+
+def test_a_member_that_is_not_reconciled_keeps_its_target_under_another_instance() -> None:
+    world = StreamsWorld()
+    world.join("m1", "A")
+    world.join("m2", "B")
+    world.beat("m1", "A")
+    kept = world.tasks["m1"]
+    assert world.join("m1", "C") == NONE
+    assert world.tasks["m1"] == kept
+    assert len(world.there().target_of("m1")) == 2
+
+
+def test_before_4_4_no_request_names_an_instance() -> None:
+    world = StreamsWorld(revisions.find("streams-4.2"))
+    assert world.join("m1", "A") == INVALID
+    assert world.join("m1") == NONE
+    assert world.join("m1", "A") == INVALID
+    assert world.beat("m1", "A") == INVALID
+    assert world.leave("m1", -1, "A") == INVALID
+    assert world.leave("m1", -2, "A") == INVALID
+    assert world.leave("m1", -1, None) == NONE
 
 
 def test_refusals(world: StreamsWorld) -> None:
@@ -185,18 +269,3 @@ def test_steps_can_be_done_and_what_is_not_measured_is_may() -> None:
         assert list(step_faults(table, rule, STREAMS.steps)) == []
         measured = rule.source.startswith("KIP-1071")
         assert measured or rule.level is Level.MAY
-
-
-@pytest.mark.parametrize("side", ["request", "response"])
-def test_fields_are_those_of_kio(side: str) -> None:
-    kio = pytest.importorskip("kio")
-    module = import_module(f"{kio.__name__}.schema.streams_group_heartbeat.v0.{side}")
-    kind = StreamsGroupHeartbeatRequest if side == "request" else StreamsGroupHeartbeatResponse
-    for ours in (kind, TaskIds):
-        theirs = {
-            field.name.replace("_", "").removesuffix("ms"): field
-            for field in dataclasses.fields(getattr(module, ours.__name__))
-        }
-        names = [form.name.lower().removesuffix("ms") for _, form in wire_fields(ours)]
-        assert set(names) <= set(theirs)
-        assert names == [name for name in theirs if name in names]

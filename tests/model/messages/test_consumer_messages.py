@@ -18,21 +18,23 @@ from fencepost.model.messages.consumer_messages import (
     TopicPartitions,
 )
 from fencepost.model.messages.shapes import ListOf, Message, ShapeError, wire_fields
+from fencepost.model.messages.streams_messages import STREAMS_APIS
 
 ID = "ASNFZ4mrze8BI0VniavN7w"
 TYPES = {"timedelta_i32": "int32", "error_code": "error"}
+APIS = {**CONSUMER_APIS, **STREAMS_APIS}
 EVERY = [
     pytest.param(name, side, version, id=f"{name}-{side}-v{version}")
-    for name in CONSUMER_APIS
+    for name, api in APIS.items()
     for side in ("request", "response")
-    for version in (0, 1)
+    for version in range(api.lowest, api.highest + 1)
 ]
 
 Shape = dict[str, str]
 
 
 def kind_of(name: str, side: str) -> type[Message]:
-    api = CONSUMER_APIS[name]
+    api = APIS[name]
     return api.request if side == "request" else api.response
 
 
@@ -85,7 +87,7 @@ def test_fields_types_and_nulls_are_those_of_kio(name: str, side: str, version: 
     snake = "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")
     module = import_module(f"{kio.__name__}.schema.{snake}.v{version}.{side}")
     schema = getattr(module, f"{name}{side.capitalize()}")
-    assert schema.__api_key__ == CONSUMER_APIS[name].key
+    assert schema.__api_key__ == APIS[name].key
     assert schema.__flexible__
     assert shape_by_model(kind_of(name, side), version) == shape_by_kio(schema)
 

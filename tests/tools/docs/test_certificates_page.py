@@ -104,7 +104,10 @@ def test_versions_stand_in_order_and_the_page_gives_reasons(tmp_path: Path) -> N
     ("folders", "name"),
     [
         (("certificates",), "certificates.md"),
-        (("certificates/consumer", "certificates/mixed"), "consumer-certificates.md"),
+        (
+            ("certificates/consumer", "certificates/mixed", "certificates/streams"),
+            "consumer-certificates.md",
+        ),
     ],
 )
 def test_the_page_is_what_is_made_of_the_certificates(folders: tuple[str, ...], name: str) -> None:
