@@ -185,6 +185,11 @@ def rows(names: dict[str, list[str]], results: Sequence[Result]) -> list[Row]:
 
 
 INDEX = "index.html"
+_SUBJECTS = {
+    "classic": "the classic group protocol",
+    "consumer": "the consumer group protocol",
+    "mixed": "groups with members of both protocols",
+}
 EVERYWHERE = (INDEX, "rules.html", "history.html", "compare.html")
 """The pages that each protocol has."""
 _COMMON = {"signs": SIGNS, "outcomes": OUTCOMES, "slug": slug, "split_reason": split_reason}
@@ -213,7 +218,7 @@ class Section:
         ]
         shared = {
             "top": top,
-            "protocol": self.protocol,
+            "subject": _SUBJECTS.get(self.protocol, f"the {self.protocol} protocol"),
             "switch": switch,
             "clients": self.clients,
         }

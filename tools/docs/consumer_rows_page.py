@@ -30,7 +30,7 @@ CERTIFICATES = Path("certificates", "consumer")
 MIXED_CERTIFICATES = Path("certificates", "mixed")
 MIXED = {name.replace("consumer", "mixed"): version for name, version in KAFKA.items()}
 """The revision of each release for groups with classic members, and the release."""
-_BASE = "consumer-4.3"
+_SAME = "the same"
 _AREAS = {
     "C": "Checks",
     "J": "Joins",
@@ -55,7 +55,8 @@ For everybody who compares coordinators of the consumer protocol (KIP-848). Each
 that was measured by raw requests: the case that asks it with the step of the answer, and the
 answers of Apache Kafka and of other coordinators by their [certificates](consumer-certificates.md).
 `fencepost explain CASE` shows the steps. *4 partitions*: the answer assigns as many; *A1 4 of 2*:
-A1 has four, and two in the target; *differs*: the first answer of the case that is another one.
+A1 has four, and two in the target; *the same*: as Kafka 4.3.0; *differs*: the first answer of the
+case that is another one.
 """
 
 
@@ -166,7 +167,7 @@ def line(
         (version, _cell(row, certificates[f"kafka:{version}"], answers[name].of(row)))
         for name, version in kafka.items()
     ]
-    cells = [_cell(row, certificates[other], answers[_BASE].of(row)) for other in others]
+    cells = [_cell(row, certificates[other], _SAME) for other in others]
     case = f"`{row.case}`, {row.step}"
     return f"| {' | '.join((row.id, row.about, case, by_release(releases), *cells))} |"
 

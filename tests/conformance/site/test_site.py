@@ -128,7 +128,7 @@ def test_each_protocol_has_its_pages_and_a_switch_leads_to_the_same_page(tmp_pat
         assert switch.count('aria-current="true"') == 1
     alone = dict(pages(read_results([tmp_path / "other"])))
     assert 'class="switch"' not in alone["index.html"]
-    assert "consumer group protocol" in alone["index.html"]
+    assert "the consumer group protocol" in alone["index.html"]
 
 
 @pytest.fixture
