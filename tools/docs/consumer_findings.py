@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from fencepost.conformance.cases.bridge.bridge_script import BridgeScript
+from fencepost.conformance.cases.bridge.bridge_script import BridgeScript, policy
 from fencepost.conformance.cases.consumer.consumer_script import (
     FULL,
     SHORT_SESSION,
@@ -34,6 +34,7 @@ KAFKA = {
 ALL = tuple(KAFKA)
 _MIXED: Config = {ASSIGNMENT_INTERVAL: 0, DELAY: 0}
 UP_TO_4_1 = ALL[:2]
+SINCE_4_3 = ALL[3:]
 UP_TO_4_3_1 = ALL[:-1]
 PR, KIP = "pr-23542", "kip-848"
 
@@ -192,6 +193,13 @@ def _fenced_for_good(s: ConsumerScript) -> None:
     s.join("m", "n")
     s.beat("m", "m")
     s.join("m")
+
+
+def _classic_not_called(s: BridgeScript) -> None:
+    s.mixed()
+    s.leave("B1")
+    s.classic.beat("A2")
+    s.describe()
 
 
 def _classic_takes_over(s: BridgeScript) -> None:
@@ -493,6 +501,29 @@ FINDINGS = (
         judge="consumer-4.2",
         target="kafka:4.1.2",
         write=_fenced_for_good,
+    ),
+    Finding(
+        name="classic-not-called",
+        title="Classic members don't hear that the last other member left",
+        effect="The migration policy is `upgrade`, so a group of classic members alone stays a "
+        "consumer group. If its last member of the consumer protocol leaves, the heartbeats of "
+        "the classic ones are answered NONE, and its partitions have no owner until a member "
+        "joins.",
+        affected="migrations with the policy `upgrade`",
+        short="policy `bidirectional`",
+        operators="Set `group.consumer.migration.policy` to `bidirectional` until all members "
+        "have the consumer protocol. If partitions have no owner, restart one member: its join "
+        "makes the next target.",
+        authors="Nothing: all answers to the classic members look right.",
+        ticket="none known; before 4.3 such a heartbeat is answered REBALANCE_IN_PROGRESS",
+        has=SINCE_4_3,
+        shows=r"A2 Heartbeat [^\n]*→ NONE",
+        judge="mixed-4.2",
+        target="kafka:4.4.0",
+        write=_classic_not_called,
+        config={**policy("upgrade")},
+        settings=_MIXED,
+        kind=BridgeScript,
     ),
     Finding(
         name="classic-takes-over",
