@@ -20,7 +20,7 @@ from fencepost.conformance.run.certify import Options, open_target
 from fencepost.conformance.targets.target_registry import TargetOptions, find_revision, find_target
 from fencepost.properties.judging.explain import steps_of
 from fencepost.properties.judging.outcome import Outcome
-from tools.docs import mixed_rows
+from tools.docs import mixed_rows, streams_rows
 from tools.docs.certificates_page import read_all
 from tools.docs.consumer_findings import KAFKA
 from tools.docs.consumer_rows import ROWS, Row
@@ -30,6 +30,9 @@ CERTIFICATES = Path("certificates", "consumer")
 MIXED_CERTIFICATES = Path("certificates", "mixed")
 MIXED = {name.replace("consumer", "mixed"): version for name, version in KAFKA.items()}
 """The revision of each release for groups with classic members, and the release."""
+STREAMS_CERTIFICATES = Path("certificates", "streams")
+STREAMS = {"streams-4.2": "4.3.1", "streams-4.4": "4.4.0"}
+"""The revision of each release for streams groups, and the release."""
 _SAME = "the same"
 _AREAS = {
     "C": "Checks",
@@ -131,6 +134,10 @@ def _lines(docs: Path) -> Iterator[str]:
     answers = {name: answers_of(name, mixed_rows.ROWS) for name in MIXED}
     lines = [line(row, answers, mixed, (), MIXED) for row in mixed_rows.ROWS]
     yield from _table("Groups with classic members", (), lines)
+    streams = {c["target"]: c for c in read_all(docs / STREAMS_CERTIFICATES)}
+    answers = {name: answers_of(name, streams_rows.ROWS) for name in STREAMS}
+    lines = [line(row, answers, streams, (), STREAMS) for row in streams_rows.ROWS]
+    yield from _table("Streams groups", (), lines)
 
 
 def _table(title: str, others: Sequence[str], lines: Iterable[str]) -> Iterator[str]:

@@ -37,6 +37,7 @@ from support.tcp.over_tcp import (
     whatever_is_chosen,
 )
 
+from fencepost.conformance.cases import entries_of
 from fencepost.conformance.run.certify import OpenTarget, Options, open_target
 from fencepost.conformance.run.replay import sound_trace
 from fencepost.conformance.search.findings.trace_causes import known_cause
@@ -46,9 +47,8 @@ from fencepost.conformance.targets.brokers.kafka import KafkaTarget
 from fencepost.conformance.targets.target_registry import (
     SIDE_BY_SIDE,
     TargetOptions,
-    find_revision,
     find_target,
-    revision_for,
+    judge_for,
 )
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
 from fencepost.model.revision import Revision
@@ -66,10 +66,18 @@ REPORT = os.environ.get("FENCEPOST_STRESS_REPORT")
 CASES = os.environ.get("FENCEPOST_STRESS_CASES", "*")
 """A pattern, for whoever looks into something."""
 
-KAFKAS = ("kafka:4.3.0", "kafka:3.9.1+old")
+CLASSIC, CONSUMER = "classic", "consumer"
+KAFKAS = (
+    ("kafka:4.3.0", CLASSIC),
+    ("kafka:3.9.1+old", CLASSIC),
+    ("kafka:4.4.0", CONSUMER),
+    ("kafka:4.3.0", CONSUMER),
+)
+"""Releases, each with the protocol whose cases it gets."""
 MUTANTS_EACH = 1
 FAILS_EACH, HOLDS_EACH = 3, 3
-MODEL_EACH, KAFKA_EACH = 20, 4
+MODEL_EACH = 20
+KAFKA_EACH = {CLASSIC: 4, CONSUMER: 20}
 """So many cases, drawn anew for each disturbance; of a Kafka beside those that it always fails."""
 
 CALM_RUNS = 2
@@ -294,18 +302,20 @@ def against_the_list(
 
 
 @pytest.mark.parametrize("how", DISTURBANCES, ids=lambda how: how.name)
-@pytest.mark.parametrize("name", KAFKAS)
-async def test_kafka(name: str, how: Disturbance, folder: Path) -> None:
+@pytest.mark.parametrize(("name", "protocol"), KAFKAS)
+async def test_kafka(name: str, protocol: str, how: Disturbance, folder: Path) -> None:
     if missing := [tool for tool in NEEDED if shutil.which(tool) is None]:
         pytest.skip(f"{missing[0]} is not on this machine")
     target = find_target(name, TargetOptions())
     assert isinstance(target, KafkaTarget)
-    chance = random.Random(f"{SEED} {name} {how.name}")
-    cases = [case for case in catalogue() if fnmatch.fnmatch(case, CASES)]
+    chance = random.Random(f"{SEED} {name} {protocol} {how.name}")
+    revision = judge_for(CONSUMER if protocol == CONSUMER else None, name)
+    there = {entry.id: entry for entry in entries_of(revision.protocol.name)}
+    cases = [case for case in there if fnmatch.fnmatch(case, CASES)]
     known = load(name, str(target.version), aliases=aliases_of(target))
     fails = {entry.case for entry in known if not entry.intermittent}
-    sampled = fails | set(chance.sample(cases, min(KAFKA_EACH, len(cases))))
-    entries = [catalogue()[case] for case in cases if case in sampled]
+    sampled = fails | set(chance.sample(cases, min(KAFKA_EACH[protocol], len(cases))))
+    entries = [there[case] for case in cases if case in sampled]
     async with AsyncExitStack() as stack:
         begin = await stack.enter_async_context(disturbed(how, SEED))
         prepare = target.prepare
@@ -316,9 +326,11 @@ async def test_kafka(name: str, how: Disturbance, folder: Path) -> None:
 
         target.prepare = prepared  # type: ignore[method-assign]
         began = time.monotonic()
-        async with open_target(target, find_revision(revision_for(name)), Options()) as suite:
+        async with open_target(target, revision, Options()) as suite:
             results = await suite.run(entries)
-            row = Row(name, how.name, len(results), seconds=time.monotonic() - began)
+            row = Row(
+                f"{name}, {protocol}", how.name, len(results), seconds=time.monotonic() - began
+            )
             against_the_list(row, results, known, suite.revision)
             told(row, results, folder, suite)
     assert not row.wrong
