@@ -386,15 +386,16 @@ def reconcile(
 def _keeping_copies(works: Iterable[ConsumerWork]) -> Iterator[ConsumerWork]:
     """Yield further outcomes for a caller that became a copy, and gets what it had before.
 
-    A coordinator may take that for no change, and keep the target that was copied: seen on 4.3.0
-    and, if that is empty, on 4.4.0.
+    A coordinator may take that for no change, and keep the empty target that was copied: seen on
+    4.3.0 and 4.4.0.  With the assignor `range`, 4.3.0 also keeps one that is not empty, so that two
+    members are meant to have a partition; that is left out here.
     """
     for work in works:
         if work.has_new_target and work.copied is not None and work.assign is None:
             mine, copied = work.copied
-            if copied != mine == work.group.target_of(work.caller):
+            if mine and not copied and mine == work.group.target_of(work.caller):
                 fork = work.fork()
-                fork.group = work.group.with_target(work.caller, copied)
+                fork.group = work.group.with_target(work.caller, ())
                 yield fork
 
 
