@@ -11,13 +11,15 @@ pytest.importorskip("z3")
 from fencepost.model.consumer.effects import Do
 from fencepost.model.revisions import revisions
 from fencepost.properties.claims.property_registry import CONSUMER_FORMULAS, find_formula
-from fencepost.properties.logic.logic import negate
+from fencepost.properties.logic.consumer_signature import ASSIGNED, GROUP_AT, SEAT, E
+from fencepost.properties.logic.logic import any_of, negate, same
 from fencepost.properties.mutants.abstract_mutants import abstract_twists
 from fencepost.properties.mutants.mutants import find_mutant
-from fencepost.properties.proofs.consumer_effects import EFFECTS
+from fencepost.properties.proofs.consumer_effects import EFFECTS, NEXT
 from fencepost.properties.proofs.consumer_theory import CONSUMER_THEORY
 from fencepost.properties.proofs.proof_results import Proof, Result
 from fencepost.properties.proofs.proofs import prove
+from fencepost.properties.proofs.theory import AbstractEffect, Effects, becomes
 from fencepost.properties.worlds.consumer_abstraction import CONSUMER
 
 CONSUMER_4_4 = revisions.find("consumer-4.4")
@@ -44,6 +46,32 @@ def test_a_proof_finds_a_liar(mutant: str, rule: str, about: str) -> None:
     found = {(one.about, one.rule) for one in of_rule(f"mutant:{mutant}", rule, about).failures}
 
     assert found == {(about, rule)}
+
+
+TWO_EPOCHS = AbstractEffect(
+    (becomes(GROUP_AT, E, any_of(GROUP_AT.now(E), same(E, NEXT))),),
+    choices=EFFECTS[Do.BUMP_EPOCH].choices,
+)
+WITHOUT_SEAT = {do: EFFECTS[do].without(SEAT.name) for do in (Do.MAP_CALLER, Do.UPDATE_MEMBER)}
+WRONG_EFFECTS: tuple[tuple[Effects, str, str], ...] = (
+    ({Do.BUMP_EPOCH: TWO_EPOCHS}, "CG-LEAVE-FOR-GOOD", "there-is-one-of-each"),
+    (
+        {Do.REMOVE_MEMBER: EFFECTS[Do.REMOVE_MEMBER].without(ASSIGNED.name)},
+        "CG-LEAVE-FOR-GOOD",
+        "nothing-is-a-strangers",
+    ),
+    (WITHOUT_SEAT, "CG-JOIN-BECOME-STATIC", "an-instance-is-its-bringers"),
+)
+"""Wrong effects for the properties that no mutant breaks."""
+
+
+@pytest.mark.parametrize(("wrong", "rule", "about"), WRONG_EFFECTS)
+def test_a_proof_finds_a_wrong_effect(wrong: Effects, rule: str, about: str) -> None:
+    liar = replace(CONSUMER_4_4, name="liar", ancestors=("consumer-4.4",))
+
+    proof = prove(liar, [about], rules=[rule], overrides=wrong, with_traces=False)
+
+    assert [(one.about, one.rule) for one in proof.failures] == [(about, rule)]
 
 
 def test_what_a_release_breaks_is_a_step_by_that_rule() -> None:
