@@ -11,7 +11,7 @@ report those claims more than it tested.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
@@ -108,7 +108,7 @@ class Evaluator:
         """Return the notes of the properties that an invariant is kept."""
         was, (now, about) = self._broken_in(*before)[0], self._broken_in(*after)
         wrong = [
-            self._against(claim.id, rules) + denied(claim)
+            self._against(claim.id, rules) + self._denied(claim, after[1], after[1], None)
             for claim, *_ in self._kept
             if claim.id in now and claim.id not in was  # else an earlier step broke it
         ]
@@ -156,11 +156,16 @@ class Evaluator:
     def _of_abstract(self, step: AbstractStep, rules: frozenset[str]) -> tuple[Notes, Notes]:
         point = (step.before, step.after, step.event)
         wrong = [
-            self._against(claim.id, rules) + denied(claim)
+            self._against(claim.id, rules) + self._denied(claim, *point)
             for claim, holds, _ in self._steps
             if not holds(*point)
         ]
         return tuple(wrong), tuple(claim.id for claim, _, premise in self._steps if premise(*point))
+
+    def _denied(self, claim: Property, now: Any, then: Any, event: Any) -> str:
+        formula = claim.formula if claim.invariant is None else claim.invariant
+        assert formula is not None
+        return denied(claim, self._abstraction.counterexample(formula, now, then, event))
 
     def _against(self, name: str, rules: frozenset[str]) -> str:
         excused = self._excused[name]
@@ -172,7 +177,7 @@ class Evaluator:
         if notes is None:
             states = self._states if stored else self._unstored
             wrong = [
-                self._against(claim.id, frozenset()) + denied(claim)
+                self._against(claim.id, frozenset()) + self._denied(claim, group, group, None)
                 for claim, holds, _ in states
                 if not holds(group, group, None)
             ]
@@ -229,9 +234,10 @@ def excused_rules(claim: Property, revision: Revision) -> frozenset[str] | None:
     return rules
 
 
-def denied(claim: Property) -> str:
-    """Return the sentence for a formula that does not hold."""
-    return f"it does not hold that: {claim.meaning}"
+def denied(claim: Property, things: Sequence[str] = ()) -> str:
+    """Return the sentence for a formula that does not hold, of these things."""
+    of = f"of {', '.join(things)}" if things else "that"
+    return f"it does not hold {of}: {claim.meaning}"
 
 
 def broken(claim: Property, thing: Any, abstraction: Abstraction | None = None) -> str | None:

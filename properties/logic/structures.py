@@ -9,8 +9,22 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from fencepost.properties.logic.formula_closure import Closure, compile_closure
-from fencepost.properties.logic.logic import Formula, Signature
+from fencepost.properties.logic.formula_closure import (
+    Closure,
+    SetClosure,
+    compile_closure,
+    compile_set,
+    everything,
+)
+from fencepost.properties.logic.logic import (
+    AllOf,
+    ForAll,
+    Formula,
+    Implies,
+    Signature,
+    Sort,
+    negate,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +55,7 @@ class Abstraction:
     event: Callable[[Any], Any]
     answered: Callable[[Any], frozenset[str]] = _nobody
     _compiled: dict[int, tuple[Formula, Closure]] = field(default_factory=dict)
+    _denied: dict[int, tuple[Formula, SetClosure]] = field(default_factory=dict)
 
     def step(self, view: Any) -> AbstractStep:
         """Return the structure of a step."""
@@ -55,6 +70,34 @@ class Abstraction:
             entry = self._compiled[id(formula)] = (formula, closure)
         return entry[1]
 
+    def counterexample(self, formula: Formula, now: Any, then: Any, event: Any) -> tuple[str, ...]:
+        """Return the things for which a formula does not hold, each with its sort; () for none.
+
+        Only those that its first quantifiers are about.
+        """
+        match formula:
+            case AllOf(parts):
+                failing = (p for p in parts if not self.compiled(p)(now, then, event))
+                return self.counterexample(next(failing), now, then, event)
+            case Implies(_, conclusion):
+                return self.counterexample(conclusion, now, then, event)
+            case ForAll(terms, body):
+                things = tuple(
+                    everything(self.signature, place, now, then, event)
+                    for place in range(len(Sort))
+                )
+                known = self._denied.get(id(body))
+                if known is None:
+                    denied = compile_set(terms, negate(body), self.signature)
+                    known = self._denied[id(body)] = (body, denied)
+                found = min(known[1](now, then, event, things), key=str)
+                values = found if len(terms) > 1 else (found,)
+                return tuple(
+                    f"{t.sort.value} {_word(v)}" for t, v in zip(terms, values, strict=True)
+                )
+            case _:
+                return ()
+
     def evaluate(self, formula: Formula, thing: Any) -> bool:
         """Return True if a formula holds of a step, or of a group; None: there is none."""
         closure = self.compiled(formula)
@@ -62,6 +105,11 @@ class Abstraction:
             return closure(thing.before, thing.after, thing.event)
         group = thing if isinstance(thing, type(self.nothing)) else self.group(thing)
         return closure(group, group, None)
+
+
+def _word(value: Any) -> str:
+    """Return a thing as it is written: a partition is `topic-0`."""
+    return "-".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def answered_about(group: Any, ids: frozenset[str]) -> Any:
