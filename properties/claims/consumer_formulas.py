@@ -379,6 +379,14 @@ _RETURNS = all_of(
     is_now(CHANGE, Change.UNCHANGED),
     is_now(ASSIGNOR, Assignor.KNOWN),
 )
+_RETURNS_TO_ITS_PLACE = all_of(
+    _JOIN,
+    _ACCEPTED,
+    _is_holder(X),
+    SEAT.now(X, INST),
+    is_released(X),
+    any_of(is_caller(X), negate(MEMBER.now(CALLER))),
+)
 _RELEASES = all_of(is_now(EVENT, LEAVE_TABLE), is_now(LEAVE, Leave.RELEASE), _ACCEPTED)
 _SAME_EPOCH = for_all(E, implies(GROUP_AT.now(E), GROUP_AT.then(E)))
 _BUMPED = any_of(
@@ -522,6 +530,45 @@ MOVES: tuple[Property, ...] = (
             for_all(P, implies(ASSIGNED.then(X, P), ASSIGNED.now(X, P))),
             negate(exists(P, REVOKING.then(X, P))),
         ),
+        X,
+    ),
+    _step(
+        "a-return-finds-its-place",
+        "A member that returns has at once the target's epoch and, of its assignment, all that the "
+        "target still gives to it.",
+        src.KIP_STATIC,
+        "returns with the released instance, under the same id or a new one",
+        _RETURNS_TO_ITS_PLACE,
+        all_of(
+            for_all(E, implies(TARGET_AT.then(E), AT.then(CALLER, E))),
+            for_all(
+                P,
+                implies(
+                    all_of(ASSIGNED.now(X, P), TARGET.then(CALLER, P)), ASSIGNED.then(CALLER, P)
+                ),
+            ),
+        ),
+        X,
+    ),
+    _step(
+        "nobody-is-hurried-for-nothing",
+        "A rebalance timer runs only for a member with partitions to give up.",
+        src.KIP_TIMERS,
+        "without failovers, which have a property of their own",
+        all_of(HURRIED.then(X), negate(is_now(EVENT, FAILOVER))),
+        any_of(
+            exists(P, REVOKING.then(X, P)),
+            all_of(HURRIED.now(X), negate(exists(P, REVOKING.now(X, P)))),
+        ),
+        X,
+    ),
+    _step(
+        "a-failover-hurries-nobody",
+        "A failover begins no time to revoke for a member that had none.",
+        src.KAFKA_20641,
+        ALL_STEPS,
+        all_of(is_now(EVENT, FAILOVER), UNREVOKED.now(X)),
+        implies(HURRIED.then(X), HURRIED.now(X)),
         X,
     ),
     _step(

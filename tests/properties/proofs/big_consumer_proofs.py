@@ -63,8 +63,6 @@ NOT_PROVED = {
     "cg-assignment-not-told": "proofs know no contents of answers",
     "cg-join-told-nothing": "proofs know no contents of answers",
     "cg-another-epoch-told": "proofs know no contents of answers",
-    "cg-release-keeps-time-to-revoke": "it is removed early, for a cause",
-    "cg-replace-loses-assignment": "proofs don't say what a return finds",
     "cg-replace-loses-target": "proofs don't know that a target is complete",
     "cg-stranger-commits": "proofs know no offsets",
     "cg-commit-forgotten": "proofs know no offsets",
