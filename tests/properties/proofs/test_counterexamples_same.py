@@ -11,7 +11,7 @@ from fencepost.model.revisions.revisions import find
 from fencepost.properties.proofs.proofs import prove
 for obligation in prove(find("mutant:zombie-join-takes-over"), rules=["JOIN-ZOMBIE"]).obligations:
     if obligation.counterexample is not None:
-        print(obligation.about, *obligation.counterexample.words(), sep="\\n  ")
+        print(obligation.about, *obligation.counterexample.words, sep="\\n  ")
 """
 
 
