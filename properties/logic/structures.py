@@ -90,8 +90,8 @@ class Abstraction:
                 if known is None:
                     denied = compile_set(terms, negate(body), self.signature)
                     known = self._denied[id(body)] = (body, denied)
-                found = min(known[1](now, then, event, things), key=str)
-                values = found if len(terms) > 1 else (found,)
+                least = min(known[1](now, then, event, things), key=str)
+                values = least if len(terms) > 1 else (least,)
                 return tuple(
                     f"{t.sort.value} {_word(v)}" for t, v in zip(terms, values, strict=True)
                 )
