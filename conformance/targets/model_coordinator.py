@@ -91,12 +91,16 @@ class RunningModel:
     def forked(self, machine: Machine) -> RunningModel:
         """Return a copy that goes on from here with another machine and the same choices."""
         other = RunningModel(machine, choose=self._choose, new_id=self._new_id)
-        other.groups, other.open = dict(self.groups), dict(self.open)
-        other.now_ms, other._ids, other._due = self.now_ms, self._ids, list(self._due)
-        other._looked_ms, other._kept = dict(self._looked_ms), dict(self._kept)
-        other.deleted = self.deleted
-        other._first, other._changed = dict(self._first), set(self._changed)
+        other.go_on_from(self)
         return other
+
+    def go_on_from(self, other: RunningModel) -> None:
+        """Take the groups of another model, its requests and its time."""
+        self.groups, self.open = dict(other.groups), dict(other.open)
+        self.now_ms, self._ids, self._due = other.now_ms, other._ids, list(other._due)
+        self._looked_ms, self._kept = dict(other._looked_ms), dict(other._kept)
+        self.deleted = other.deleted
+        self._first, self._changed = dict(other._first), set(other._changed)
 
     def answer_version(self, request: Send) -> int:
         """Return the version that an answer is written in: usually that of the request."""

@@ -6,7 +6,8 @@ more often than new ones are drawn.  Nothing here looks at what a target answers
 gives the same plans, however quick the target is.
 
 A step in which a known departure of the target shows is rarely played, so that most requests are
-sent in a state that has no known fault in it.
+sent in a state that has no known fault in it.  Where a protocol has no departures, that is a step
+by a rule which the target is known to violate.
 """
 
 from __future__ import annotations
@@ -70,7 +71,8 @@ class PlanContext:
     """The conditions of plans: the revision that judges, the target's features, and its clock.
 
     `configs`: settings that a plan may ask for, each with all that is in force then; `departed`:
-    the revision with the target's known departures, None if it has none.
+    the revision with the target's known departures, None if it has none; `avoided`: rules of which
+    the target has a known failure without a departure.
     """
 
     revision: Revision
@@ -79,6 +81,7 @@ class PlanContext:
     lag_ms: int
     configs: Sequence[tuple[Mapping[str, int | None], Config]]
     departed: Revision | None = None
+    avoided: frozenset[str] = frozenset()
 
     def times(self, config: Config) -> Times:
         """Return the named times under these settings."""
@@ -221,8 +224,12 @@ class Planner:
         return self._finished(dry_run, settings, drawn=more > 0)
 
     def _is_playable(self, dry_run: DryRun, act: PlannedStep) -> bool:
-        """Tell if to play a step: always, unless a known departure shows in it."""
-        return not dry_run.departs(act) or self._random.random() < _DEPARTS
+        """Tell if to play a step: always, unless a known departure or failure shows in it."""
+        avoided = self.context.avoided
+        is_known = dry_run.departs(act) or (
+            avoided and not avoided.isdisjoint(dry_run.rules_of(act))
+        )
+        return not is_known or self._random.random() < _DEPARTS
 
     def _play(self, dry_run: DryRun, act: PlannedStep) -> None:
         """Add a step, if it can be run, and its group is not one that all users share."""

@@ -116,6 +116,12 @@ class _RecordingModel(RunningModel):
         self.last_rules: tuple[str, ...] = ()
         self._last: dict[str, str] = {}
 
+    def fresh(self) -> _RecordingModel:
+        """Return a copy that goes on from here, and has reached nothing."""
+        other = _RecordingModel(self.machine, self._shape)
+        other.go_on_from(self)
+        return other
+
     def _take(self, group_id: str, outcome: Outcome) -> None:
         super()._take(group_id, outcome)
         reached, last = self.reached, self._last.get(group_id)
@@ -220,6 +226,12 @@ class DryRun:
         known, plain = (self._model.forked(m) for m in (self._model.machine, self._plain))
         answers = [self._tried(model, act.step) for model in (known, plain)]
         return answers[0] != answers[1] or known.groups != plain.groups
+
+    def rules_of(self, act: PlannedStep) -> set[str]:
+        """Return the rules that a step would use."""
+        fork = self._model.fresh()
+        self._tried(fork, act.step)
+        return fork.reached.rules
 
     def _tried(self, model: RunningModel, step: object) -> list[Answer]:
         match step:

@@ -31,7 +31,15 @@ import asyncio
 import json
 import os
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -217,10 +225,19 @@ class FuzzProgress:
         """Note that a target was opened; returns what plans can be made for it."""
         self.known = KnownReasons.of(self.options.known(target))
         context = await plan_context_of(target, suite)
-        if not self.known.by_cause or suite.revision.protocol is not CLASSIC:
-            return context  # departures are known of groups of the classic protocol alone
+        if suite.revision.protocol is not CLASSIC:  # departures are known of classic groups alone
+            return replace(context, avoided=frozenset(known_rules(self.options.known(target))))
+        if not self.known.by_cause:
+            return context
         names = " + ".join(name for name in DEPARTURES if name in self.known.by_cause)
         return replace(context, departed=departed_by(suite.revision, names))
+
+
+def known_rules(entries: Iterable[KnownFailure]) -> Iterator[str]:
+    """Yield the rules that a list of known failures has a violation of, in a case about them."""
+    for entry in entries:
+        if entry.case.startswith(f"{entry.rule}/"):
+            yield entry.rule
 
 
 _APART = 1 << 32
