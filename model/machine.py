@@ -31,6 +31,9 @@ Assign = Callable[[Any, Callable[[str], int]], Any]
 """(group, name of a topic → its partitions) → the target of the group."""
 
 
+_PARTITIONS = "num.partitions"
+
+
 def missing_topic(name: str) -> bool:
     """Return True if a topic doesn't exist: the default, for names that begin with `missing`."""
     return name.startswith("missing")
@@ -102,6 +105,18 @@ class Machine:
         self._handlers = protocol.handlers
         self._distort = revision.distort
         self._writes: dict[Enum, Write[Any]] = {**protocol.writes} if in_two_steps else {}
+
+    def is_missing_partition(self, name: str, number: int) -> bool:
+        """Return True if a topic doesn't have a partition; where nobody gave the topics, by size.
+
+        A protocol whose groups hold no partitions has no size of topics.
+        """
+        if self.missing(name):
+            return True
+        most = self.config.get(_PARTITIONS)
+        if self.topics is not None:
+            most = self.topics[name].partitions
+        return most is not None and number >= most
 
     # Events of a group.
 

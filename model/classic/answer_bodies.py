@@ -178,21 +178,26 @@ _ROW_ERRORS = frozenset(
 
 
 def split_topics(
-    message: CommitRequest, missing: Callable[[str], bool], most: int | None
-) -> tuple[CommitRequest, frozenset[str]]:
-    """Return the commit without topics that don't exist, and the names of these topics.
+    message: CommitRequest, missing: Callable[[str, int], bool], most: int | None
+) -> tuple[CommitRequest, frozenset[tuple[str, int]]]:
+    """Return the commit without partitions that don't exist, and these.
 
-    Offsets whose metadata are longer than `most` are removed, too.
+    `missing`: returns True for the topic and the number of one.  A topic of which none is left is
+    removed; offsets whose metadata are longer than `most` are, too.
     """
-    absent = frozenset(t.name for t in message.topics if missing(t.name))
-    known = (t for t in message.topics if t.name not in absent)
-    short = (
-        t
-        if most is None
-        else replace(t, partitions=tuple(p for p in t.partitions if not is_long(p, most)))
-        for t in known
+    absent = frozenset(
+        (t.name, p.partition_index)
+        for t in message.topics
+        for p in t.partitions
+        if missing(t.name, p.partition_index)
     )
-    return replace(message, topics=tuple(short)), absent
+    kept = []
+    for t in message.topics:
+        known = tuple(p for p in t.partitions if (t.name, p.partition_index) not in absent)
+        if known or not (t.partitions or missing(t.name, 0)):
+            short = known if most is None else tuple(p for p in known if not is_long(p, most))
+            kept.append(replace(t, partitions=short))
+    return replace(message, topics=tuple(kept)), absent
 
 
 def _rows(
@@ -213,9 +218,9 @@ def _rows(
 
 
 def commit_answer(
-    message: CommitRequest, rule: Rule, missing: frozenset[str], most: int | None
+    message: CommitRequest, rule: Rule, missing: frozenset[tuple[str, int]], most: int | None
 ) -> CommitResponse:
-    """Make the answer to a commit: the rule's error for each partition of a topic that exists.
+    """Make the answer to a commit: the rule's error for each partition that exists.
 
     `most`: the greatest length of metadata; longer ones have their own error.
     """
@@ -223,7 +228,7 @@ def commit_answer(
     by_row = rule.answer in _ROW_ERRORS
 
     def code(topic: str, row: CommitPartition | TxnCommitPartition) -> int | str:
-        if topic in missing:
+        if (topic, row.partition_index) in missing:
             return unknown
         long = by_row and is_long(row, most)
         return Error.OFFSET_METADATA_TOO_LARGE.value if long else _code(rule)

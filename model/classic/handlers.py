@@ -151,9 +151,11 @@ def commit(
     The transaction of the latter holds nothing else, and is committed at once.
     """
     most = machine.config[METADATA_LIMIT]
-    kept, missing = answer_bodies.split_topics(
-        message, lambda name: name in request.deleted or machine.missing(name), most
-    )
+
+    def is_missing(name: str, number: int) -> bool:
+        return name in request.deleted or machine.is_missing_partition(name, number)
+
+    kept, missing = answer_bodies.split_topics(message, is_missing, most)
     inner = Incoming(
         request.id, request.client_id, request.api, request.version, kept, request.fresh_id
     )

@@ -312,7 +312,8 @@ def subject_point(group: ConsumerGroup, member_id: str) -> Point:
 def member_epoch(member: Member | None, value: int) -> MemberEpoch:
     """Compare the epoch of a commit or fetch with a member's."""
     if member is None:
-        return MemberEpoch.NEGATIVE if value < 0 else MemberEpoch.POSITIVE
+        below = MemberEpoch.NEGATIVE if value == -1 else MemberEpoch.BELOW
+        return MemberEpoch.POSITIVE if value >= 0 else below
     if value == member.epoch:
         return MemberEpoch.EQUAL
     return MemberEpoch.AFTER if value > member.epoch else MemberEpoch.BEFORE

@@ -131,10 +131,12 @@ class Change(Word):
 class MemberEpoch(Word):
     """Result of comparing the epoch of a commit or fetch with the member's.
 
-    NEGATIVE and POSITIVE: there is no member to compare with.  A released member has epoch -2.
+    NEGATIVE, BELOW and POSITIVE: there is no member to compare with.  A released member has epoch
+    -2.
     """
 
-    NEGATIVE = "none, below 0"
+    NEGATIVE = "none, which is -1"
+    BELOW = "of nobody, below -1"
     POSITIVE = "of nobody, 0 or above"
     BEFORE = "older"
     EQUAL = "the current one"
@@ -224,7 +226,7 @@ RELATED: tuple[Feature, ...] = (
 
 _MEMBERLESS = frozenset({Kind.ABSENT, Kind.SIMPLE, Kind.EMPTY})
 _MAPPED = frozenset({Inst.OWN, Inst.OTHER})
-_OF_NOBODY = frozenset({MemberEpoch.NEGATIVE, MemberEpoch.POSITIVE})
+_OF_NOBODY = frozenset({MemberEpoch.NEGATIVE, MemberEpoch.BELOW, MemberEpoch.POSITIVE})
 
 
 def feasible(answers: dict[int, Hashable]) -> bool:

@@ -133,7 +133,7 @@ _ALONE = INST.among(Inst.NONE, Inst.UNMAPPED)
 _MINE = expr.all_of(_IS_MEMBER, expr.any_of(_ALONE, INST.among(Inst.OWN)))
 _THEIRS = expr.all_of(INST.among(Inst.OTHER), HOLDER.among(Holder.RELEASED, Holder.CLASSIC))
 _IS_NEW = expr.all_of(MID.among(Mid.EMPTY, Mid.UNKNOWN), _ALONE)
-_OF_NOBODY = MEMBER_EPOCH.among(MemberEpoch.NEGATIVE, MemberEpoch.POSITIVE)
+_OF_NOBODY = MEMBER_EPOCH.among(MemberEpoch.NEGATIVE, MemberEpoch.BELOW, MemberEpoch.POSITIVE)
 
 
 def _unless(never: Expr, beside: Expr) -> Expr:

@@ -316,6 +316,13 @@ def transaction_for_a_missing_topic(s: ConsumerScript) -> None:
     s.transact("A1", topic="missing")
 
 
+@case("CG-TXN-COMMIT-UNKNOWN-MEMBER")
+def transaction_of_nobody_with_an_epoch_below(s: ConsumerScript) -> None:
+    """A commit in a transaction names no member, and an epoch below -1: that is not none."""
+    s.reconciled("A1")
+    s.transact("x", member_id="", epoch=-2)
+
+
 @case("CG-TXN-COMMIT-GROUP-ID-INVALID")
 def transaction_for_no_group_name(s: ConsumerScript) -> None:
     """A commit in a transaction has the group id "": it is refused."""

@@ -43,7 +43,7 @@ from fencepost.model.table.table import Level, Rule, Table
 
 VERSION = version_feature(9)
 
-_NEGATIVE, _POSITIVE = MemberEpoch.NEGATIVE, MemberEpoch.POSITIVE
+_NEGATIVE, _POSITIVE = (MemberEpoch.NEGATIVE, MemberEpoch.BELOW), MemberEpoch.POSITIVE
 _PRESENT = (Caller.DYNAMIC, Caller.STATIC)
 
 
@@ -197,7 +197,7 @@ TXN_COMMIT = Table(
         *_memberless("CG-TXN-COMMIT"),
         Rule(
             "CG-TXN-COMMIT-ANONYMOUS",
-            when(mid=EMPTY, inst=NONE, member_epoch=_NEGATIVE),
+            when(mid=EMPTY, inst=NONE, member_epoch=MemberEpoch.NEGATIVE),
             (Do.STORE_OFFSETS,),
             Error.NONE,
             level=Level.SHOULD,
