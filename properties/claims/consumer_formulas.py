@@ -54,6 +54,7 @@ from fencepost.properties.logic.consumer_signature import (
     SEAT,
     SESSION,
     SESSION_END,
+    SUBSCRIBED,
     TARGET,
     TARGET_AT,
     UNRELEASED,
@@ -138,7 +139,6 @@ def _kept(
 
 
 _SOMEBODY = exists(X, MEMBER.now(X))
-_HAS_TAKEN_OVER = all_of(is_reconciled(X), negate(TARGET_AT.now(ZERO)))
 _STATIC = exists(X, I, SEAT.now(X, I))
 _OF_MEMBERS = (
     (SEAT, (I,)),
@@ -215,17 +215,6 @@ KEPT: tuple[Property, ...] = (
             for_all(X, Y, P, implies(all_of(TARGET.now(X, P), TARGET.now(Y, P)), same(X, Y))),
         ),
         exists(X, Y, P, all_of(TARGET.now(X, P), MEMBER.now(Y), negate(same(X, Y)))),
-    ),
-    _kept(
-        "a-target-is-taken-over",
-        "A member that counts as reconciled is assigned what the target gives to it.",
-        src.KIP_HEARTBEAT,
-        all_of(
-            for_all(X, P, implies(all_of(TARGET.now(X, P), _HAS_TAKEN_OVER), ASSIGNED.now(X, P))),
-            for_all(X, P, implies(all_of(ASSIGNED.now(X, P), _HAS_TAKEN_OVER), TARGET.now(X, P))),
-        ),
-        exists(X, all_of(MEMBER.now(X), _HAS_TAKEN_OVER)),
-        "groups whose target was made once",
     ),
     _kept(
         "an-entry-names-its-member",
@@ -379,6 +368,13 @@ _RETURNS = all_of(
     is_now(CHANGE, Change.UNCHANGED),
     is_now(ASSIGNOR, Assignor.KNOWN),
 )
+_BECOMES_RECONCILED = all_of(
+    is_now(EVENT, JOIN_TABLE, BEAT_TABLE),
+    _ACCEPTED,
+    negate(is_reconciled(CALLER)),
+    afterwards(is_reconciled(CALLER)),
+    negate(TARGET_AT.then(ZERO)),
+)
 _RETURNS_TO_ITS_PLACE = all_of(
     _JOIN,
     _ACCEPTED,
@@ -434,6 +430,23 @@ def _step(
 
 
 MOVES: tuple[Property, ...] = (
+    _step(
+        "a-target-is-taken-over",
+        "A member that becomes reconciled is assigned what the target gives to it of the topics to "
+        "which it subscribes, and nothing else.",
+        src.KIP_HEARTBEAT,
+        "joins and heartbeats, in groups whose target was made once",
+        _BECOMES_RECONCILED,
+        all_of(
+            for_all(P, implies(ASSIGNED.then(CALLER, P), TARGET.then(CALLER, P))),
+            for_all(
+                P,
+                implies(
+                    all_of(TARGET.then(CALLER, P), SUBSCRIBED.now(P)), ASSIGNED.then(CALLER, P)
+                ),
+            ),
+        ),
+    ),
     _formula(
         "a-partition-is-handed-on-when-it-is-free",
         "A partition leaves its owner only when that says so, is released, is replaced or goes.",
@@ -535,7 +548,7 @@ MOVES: tuple[Property, ...] = (
     _step(
         "a-return-finds-its-place",
         "A member that returns has at once the target's epoch and, of its assignment, all that the "
-        "target still gives to it.",
+        "target still gives to it of the topics to which it subscribes.",
         src.KIP_STATIC,
         "returns with the released instance, under the same id or a new one",
         _RETURNS_TO_ITS_PLACE,
@@ -544,7 +557,8 @@ MOVES: tuple[Property, ...] = (
             for_all(
                 P,
                 implies(
-                    all_of(ASSIGNED.now(X, P), TARGET.then(CALLER, P)), ASSIGNED.then(CALLER, P)
+                    all_of(ASSIGNED.now(X, P), TARGET.then(CALLER, P), SUBSCRIBED.now(P)),
+                    ASSIGNED.then(CALLER, P),
                 ),
             ),
         ),
