@@ -332,6 +332,18 @@ def partitions_are_given_up_in_time(s: ConsumerScript) -> None:
     s.describe()
 
 
+@case("CG-LEAVE-RELEASE")
+def released_member_is_not_hurried(s: ConsumerScript) -> None:
+    """A member is released while it has partitions to give up: its R removes it no more."""
+    s.join("A1", rebalance=Ms("short rebalance"))
+    s.join("B1")
+    s.beat("A1")
+    s.release("A1")
+    s.pause("short rebalance")
+    s.beat("B1")
+    s.describe()
+
+
 # Failovers.
 
 FAILOVERS = registry()
@@ -464,6 +476,18 @@ def _target_is_due(s: ConsumerScript) -> None:
     s.join("k")
     s.leave("k")
     s.pause("short rebalance")
+
+
+@batched("CG-LEAVE-FOR-GOOD", "CG-JOIN-DYNAMIC-NEW", config=_INTERVAL)
+def newcomer_within_the_interval_gets_no_old_target(s: ConsumerScript) -> None:
+    """A member leaves for good and joins again within the interval: its old target is gone."""
+    s.join("m", "n")
+    s.pause("short rebalance")
+    s.beat("m", "m", "n")
+    s.leave("n")
+    s.join("n")
+    s.beat("n")
+    s.describe()
 
 
 @batched("CG-JOIN-DYNAMIC-NEW-IDLE", config=_INTERVAL)
