@@ -12,13 +12,13 @@ from fencepost.conformance.cli.options.common_options import console, echo_json,
 from fencepost.model.history.words import plural
 from fencepost.model.revisions.revisions import MUTANT
 from fencepost.properties.mutants.mutant import Mutant
-from fencepost.properties.mutants.mutants import MUTANTS, find_mutant
+from fencepost.properties.mutants.mutants import ALL_MUTANTS, find_mutant
 
 
 def named_mutants(names: tuple[str, ...]) -> list[Mutant]:
     """Find mutants by name; all of them for no names.  Raises click.UsageError."""
     try:
-        return [find_mutant(name) for name in dict.fromkeys(names)] or [*MUTANTS.values()]
+        return [find_mutant(name) for name in dict.fromkeys(names)] or [*ALL_MUTANTS.values()]
     except KeyError as error:
         raise click.UsageError(str(error.args[0])) from None
 

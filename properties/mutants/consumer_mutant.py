@@ -33,12 +33,14 @@ def consumer_mutant(
     source: str,
     *differences: Difference,
     twists: Mapping[Enum, Twist] | None = None,
+    visible: bool = True,
 ) -> Mutant:
-    """Return a mutant of `consumer-4.4` with these differences."""
+    """Return a mutant of `consumer-4.4` with these differences; `visible`: as of a mutant."""
     return Mutant(
         f"cg-{name}",
         about,
         source,
+        visible=visible,
         differences=differences,
         twists=twists or {},
         base=CONSUMER_4_4,

@@ -357,6 +357,7 @@ ASSIGNMENTS = (
         "the timers of a removed member go on",
         TIMER,
         twists={Do.REMOVE_MEMBER: _timers_kept},
+        visible=False,  # they end, and there is nobody whom they concern
     ),
 )
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from fencepost.model.consumer.cells import (
+    CHANGED,
+    EMPTY,
     MEMBER,
     NONE,
-    OTHER,
     UNCHANGED,
     UNKNOWN,
     when,
@@ -251,6 +252,7 @@ HEARTBEATS = (
         GUARD,
         dropped("CG-BEAT-EPOCH-NEWER"),
         also("CG-BEAT-ALIVE", epoch=Epoch.AFTER, change=UNCHANGED),
+        also("CG-BEAT-ALIVE-CHANGED", epoch=Epoch.AFTER, change=CHANGED),
     ),
     consumer_mutant(
         "older-epoch-heard",
@@ -258,6 +260,7 @@ HEARTBEATS = (
         GUARD,
         dropped("CG-BEAT-EPOCH-OLDER"),
         also("CG-BEAT-ALIVE", epoch=Epoch.BEFORE, change=UNCHANGED),
+        also("CG-BEAT-ALIVE-CHANGED", epoch=Epoch.BEFORE, change=CHANGED),
     ),
     consumer_mutant(
         "previous-epoch-unchecked",
@@ -269,6 +272,12 @@ HEARTBEATS = (
             epoch=Epoch.PREVIOUS,
             owned=(Owned.NULL, Owned.EXCESS),
             change=UNCHANGED,
+        ),
+        also(
+            "CG-BEAT-REPEATED-CHANGED",
+            epoch=Epoch.PREVIOUS,
+            owned=(Owned.NULL, Owned.EXCESS),
+            change=CHANGED,
         ),
     ),
     consumer_mutant(
@@ -325,7 +334,7 @@ LEAVES = (
         "bare-release",
         "a release without an instance is taken (KAFKA-16147)",
         PAST,
-        dropped("CG-LEAVE-RELEASE-BARE"),
+        but("CG-LEAVE-RELEASE-BARE", guard=when(leave=Leave.RELEASE, inst=NONE, mid=EMPTY)),
         also("CG-LEAVE-RELEASE", leave=Leave.RELEASE, inst=NONE, mid=MEMBER),
     ),
     consumer_mutant(
@@ -376,7 +385,6 @@ LEAVES = (
         EFFECT,
         but(
             "CG-LEAVE-INSTANCE-FENCED",
-            guard=when(inst=OTHER, leave=Leave.FOR_GOOD),
             effect=(Do.REMOVE_HOLDER, _BUMP, Do.ANSWER_EPOCH),
             answer=None,
         ),

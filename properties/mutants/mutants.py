@@ -246,6 +246,8 @@ MUTANTS: Mapping[str, Mutant] = _collected(
     ANSWERS,
 )
 """The mutants of the classic protocol, by name without `mutant:`; those from history first."""
+ALL_MUTANTS: Mapping[str, Mutant] = {**MUTANTS, **CONSUMER_MUTANTS}
+"""Those of all protocols."""
 
 
 def find_mutant(name: str) -> Mutant:
@@ -254,11 +256,9 @@ def find_mutant(name: str) -> Mutant:
     Raises KeyError that names the value, the nearest names, and where all are listed.
     """
     plain = name.removeprefix(MUTANT)
-    if plain in CONSUMER_MUTANTS:
-        return CONSUMER_MUTANTS[plain]
-    if plain in MUTANTS:
-        return MUTANTS[plain]
-    near = did_you_mean(plain, (*MUTANTS, *CONSUMER_MUTANTS))
+    if plain in ALL_MUTANTS:
+        return ALL_MUTANTS[plain]
+    near = did_you_mean(plain, ALL_MUTANTS)
     raise KeyError(f"no mutant {plain!r}{near} (`fencepost mutants` names all)")
 
 

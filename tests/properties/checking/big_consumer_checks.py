@@ -9,6 +9,7 @@ import pytest
 from support.consumer_mutants import first_broken
 
 from fencepost.model.revisions import revisions
+from fencepost.model.table.table_soundness import table_faults
 from fencepost.properties.checking.checking import (
     PropertyStatus,
     check_promises,
@@ -62,3 +63,13 @@ def test_a_revision_fails_as_is_known_and_in_nothing_else(name: str) -> None:
 @pytest.mark.parametrize("name", CONSUMER_MUTANTS)
 def test_a_mutant_is_found_by_the_property_that_is_listed(name: str) -> None:
     assert first_broken(CONSUMER_MUTANTS[name].revision) == CONSUMER_BREAKS.get(name, "")
+
+
+@pytest.mark.parametrize("name", CONSUMER_MUTANTS)
+def test_a_mutant_decides_every_event_once(name: str) -> None:
+    """A mutant answers wrongly, and does not stop."""
+    mutant = CONSUMER_MUTANTS[name]
+    columns = mutant.revision.protocol.columns
+    for table_name, table in mutant.revision.tables.items():
+        if table is not mutant.base.tables[table_name]:
+            assert table_faults(table, columns) == []
