@@ -63,7 +63,8 @@ def convert_command(file: Path, *, form: str, output: Path | None) -> None:
     and expects the recorded answers, up to the wrong one, in whose place it expects a right one.
     So it can miss a fault in the time of an answer or in its list of protocols.  BROKER_RESTART is
     a command that restarts the broker and waits for it, for traces with a failover; BROKER_MOVE
-    moves the coordinator to another broker.  A trace with a TxnOffsetCommit has no such test.
+    moves the coordinator to another broker.  A trace with a TxnOffsetCommit, or of the consumer
+    protocol, has no such test.
 
     In ITF, state 0 is before the first step.  The variables are `mbt::actionTaken` (the API of a
     request, else the kind of step; `init` in state 0), `mbt::nondetPicks` (member, connection and

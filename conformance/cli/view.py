@@ -98,12 +98,12 @@ def view_command(
     if explore is not None:
         if files:
             raise click.UsageError(f"--explore makes a page of its own: leave out {files[0]}")
-        if find_revision(explore).protocol is not CLASSIC:
-            raise click.UsageError(
-                f"{explore} is of the consumer protocol, whose worlds have no page yet: "
-                f"use `fencepost step --revision {explore}`"
-            )
         scope = chosen_scope(ctx, scope, question, explore)
+        if scope.old and find_revision(explore).protocol is not CLASSIC:
+            raise click.UsageError(
+                f"a page of {explore} has no clients of old versions, for which the broker makes "
+                f"ids: leave out --old, or use `fencepost step --revision {explore}`"
+            )
         words = options_on_line(ctx, without=_OF_THE_PAGE)
         command = shlex.join(["fencepost", "step", "--revision", explore, *words])
         made = _explored(explore, scope, max_states, max_depth, command)

@@ -37,6 +37,7 @@ from fencepost.model.history.words import (
     with_article,
     with_names,
 )
+from fencepost.model.messages.consumer_messages import CONSUMER_APIS
 from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import APIS
 from fencepost.properties.judging.model_states import ModelState
@@ -138,14 +139,16 @@ _NO_WORD = re.compile(r"[^a-z0-9]+")
 def to_pytest(trace: TraceFile) -> str:
     """Return the text of the module: the same for the same trace.
 
-    Raises TraceFileError for requests that no Kafka knows, and for those of transactions.
+    Raises TraceFileError for requests that kafka-python lacks, and for those of transactions.
     """
     for event in trace.events:
         if isinstance(event, Sent) and event.request.api not in APIS:
+            is_known = event.request.api in CONSUMER_APIS
+            why = "kafka-python can't send" if is_known else "never was in a release"
             raise TraceFileError(
                 "the trace",
                 event.request.id,
-                f"is {with_article(event.request.api)}, which never was in a release",
+                f"is {with_article(event.request.api)}, which {why}",
                 "convert it to another form; `adapter` has all",
             )
         if isinstance(event, Sent) and event.request.api == _IN_TRANSACTION:

@@ -2,9 +2,9 @@
 
 The page has the explored states, the choices in each with their answers and rules, and the states
 that they lead to.  In a state of an exploration names are canonical, and the same for each way to
-it.  So texts hold symbols, and the script of the page replaces them by the ids, generations and
-times of the way that was gone, as `properties/worlds/concretise.py` does: a page and `step` show
-the same run for the same choices.
+it.  So texts hold symbols, and the script of the page replaces them by the ids, generations, epochs
+and times of the way that was gone, as `properties/worlds/concretise.py` does: a page and `step`
+show the same run for the same choices.
 
 Texts that occur often are stored once.
 """
@@ -26,11 +26,19 @@ from fencepost.properties.checking.stepping import BrokenProperty, JudgedWorlds,
 from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.logic.logic import Property
 from fencepost.properties.worlds.concretise import Turn, Unfolding
+from fencepost.properties.worlds.consumer_client import ConsumerClient
 from fencepost.properties.worlds.protocol_worlds import CUT_OFFS, FRESH, TICK_MS
-from fencepost.properties.worlds.scope import ALL_ACTS, Scope
+from fencepost.properties.worlds.scope import Scope
 from fencepost.properties.worlds.world import Act, World, Worlds
 from fencepost.properties.worlds.world_client import STRANGE, Client
-from fencepost.traces.files.run_trace import client_names, run_lines, sent, turn_words
+from fencepost.traces.files.run_trace import (
+    client_names,
+    names_in_words,
+    run_lines,
+    sent,
+    turn_words,
+)
+from fencepost.traces.pages.consumer_fields import consumer_knowledge
 from fencepost.traces.pages.decisions import rule_json
 from fencepost.traces.pages.group_fields import BROUGHT, fields, knowledge, timer_name
 from fencepost.traces.pages.html import Pool, explorer_page
@@ -40,8 +48,44 @@ _UNKNOWN, _STOPS = -1, -2
 
 
 def _symbol(kind: str, name: object) -> str:
-    """Return a symbol: `i` an id, `g` a generation, `c` a client's generation, `t` a time."""
+    """Return a symbol: `i` an id, `t` a time, `k` what a client knows that has no id in the group.
+
+    `g` is a generation or an epoch, and `c` that of a client.
+    """
     return f"⟦{kind}:{name}⟧"
+
+
+class _Epoch(int):
+    """An epoch of a world: a number that is written as a symbol."""
+
+    symbol: str
+
+    @classmethod
+    def of(cls, number: int, symbol: str) -> _Epoch:
+        """Return a number with its symbol."""
+        epoch = cls(number)
+        epoch.symbol = symbol
+        return epoch
+
+    def __str__(self) -> str:
+        """Return the symbol."""
+        return self.symbol
+
+    def __format__(self, how: str) -> str:
+        """Return the symbol, however it is to be formatted."""
+        return self.symbol
+
+
+class _Epochs(dict[int, int]):
+    """Each epoch above 0 as a symbol, also one that no group has yet."""
+
+    def __contains__(self, _: object) -> bool:
+        """Return True."""
+        return True
+
+    def get(self, epoch: int, default: Any = None) -> Any:
+        """Return an epoch; the default for one that is none."""
+        return _Epoch.of(epoch, _symbol("g", epoch)) if epoch > 0 else default
 
 
 class _Symbols(Unfolding):
@@ -99,6 +143,7 @@ class _Explored:
         self.tell = tell
         self.judged, self.worlds = judged, judged.worlds
         self.names = client_names(self.worlds)
+        self.has_epochs = self.worlds.protocol.client is ConsumerClient
         done = explore(
             Worlds(self.worlds.revision, self.worlds.scope),
             keep_graph=True,
@@ -133,6 +178,7 @@ class _Explored:
             "rules": {name: rule for name, rule in rules.items() if name in used},
             "clients": self.names,
             "keeps": self.worlds.scope.fails_over,
+            "epochs": self.has_epochs,
             "tick": TICK_MS,
             "command": command,
         }
@@ -166,8 +212,10 @@ class _Explored:
         names = self._symbols(world)
         document: dict[str, Any] = {
             "f": [self.fields.place(pair) for pair in self._fields(world, names).items()],
-            "g": [client.generation for client in world.clients],
+            "g": [*map(self.worlds.protocol.number, world.clients)],
         }
+        if self.has_epochs:
+            document["m"] = [client.member_id for client in world.clients]
         if number < self.expanded:
             document["e"] = [
                 self._choice(number, choice, names, *result)
@@ -176,16 +224,25 @@ class _Explored:
         return document
 
     def _symbols(self, world: World) -> _Symbols:
-        ids = {i for client in world.clients for i in (client.member_id, *client.roster) if i}
+        rosters = (getattr(client, "roster", ()) for client in world.clients)
+        ids = {i for roster in rosters for i in roster}
+        ids.update(client.member_id for client in world.clients if client.member_id)
         ids.update(self.worlds.unchanged(world.group).ids)
         symbols = {member_id: _symbol("i", member_id) for member_id in sorted(ids)}
 
-        def known(client: Client) -> Client:
+        def known(index: int, client: Client | ConsumerClient) -> Client | ConsumerClient:
+            member_id = symbols.get(client.member_id, "")
+            if isinstance(client, ConsumerClient):
+                number = client.epoch
+                epoch = _Epoch.of(number, _symbol("c", index)) if number > 0 else number
+                return client._replace(member_id=member_id, epoch=epoch)
             roster = tuple(symbols[member_id] for member_id in client.roster)
-            return client._replace(member_id=symbols.get(client.member_id, ""), roster=roster)
+            return client._replace(member_id=member_id, roster=roster)
 
-        names = _Symbols(self.worlds, list(map(known, world.clients)))
+        names = _Symbols(self.worlds, [known(*each) for each in enumerate(world.clients)])
         names.ids = symbols
+        if self.has_epochs:
+            names.numbers = _Epochs()
         for index, client in enumerate(world.clients):
             kind = client.waits.partition(" ")[0]
             if kind in {"join", "sync"}:
@@ -200,12 +257,17 @@ class _Explored:
         ids = {symbol: symbol for symbol in names.ids.values()}
         values = fields(group, ids, {})
         if group is not None:
-            values["generation"] = _symbol("g", group.generation_id)
+            if not self.has_epochs:
+                values["generation"] = _symbol("g", group.generation_id)
             for timer in group.timers:
                 values[timer_name(timer, ids)] = f"at {_symbol('t', timer.earliest)}"
         for index, name in enumerate(self.names):
-            waits = world.clients[index].waits
-            values[name] = knowledge(names.clients[index], _symbol("c", index), waits)
+            client = names.clients[index]
+            if isinstance(client, ConsumerClient):
+                values[name] = _consumer_knowledge(client, index)
+            else:
+                waits = world.clients[index].waits
+                values[name] = knowledge(client, _symbol("c", index), waits)
         return values
 
     def _choice(
@@ -215,14 +277,14 @@ class _Explored:
         self.transitions += 1
         before = self.states[number]
         if after is None:
-            did = ALL_ACTS[act.kind]
+            did = self.worlds.protocol.acts[act.kind]
             action = {"c": act.client, "k": act.kind, "d": did, "a": stop, "r": []}
             return [self.actions.place(action), _STOPS]
         meant = names.fork()
         turn = _in_symbols(meant.turn(before, act, after), act)
         who = self.names[act.client] if act.client >= 0 else ""
         sends = {send.id: send for send in names.open.values()} | sent(turn.events)
-        ids = {symbol: symbol for symbol in (*names.ids.values(), *meant.names)}
+        ids = names_in_words(self.worlds, (*names.ids.values(), *meant.names))
         step = turn_words(0, 0, who, turn, sends, ids)
         did = f"{TICK_MS / 1000:g} s pass" if act.kind == "tick" else step.did
         action = {"c": act.client, "k": act.kind, "d": did, "a": step.answers, "r": step.rules}
@@ -279,6 +341,22 @@ class _Explored:
             number, choice = self.came[number]
             numbers.append(choice)
         return tuple(reversed(numbers))
+
+
+_ID = "§"
+"""In place of the id that a client made, and that its group doesn't know."""
+
+
+def _consumer_knowledge(client: ConsumerClient, index: int) -> str:
+    """Return what a client knows, as text with symbols.
+
+    A client keeps an id that its group doesn't know, which is none in a world: the script of the
+    page knows which it is, if any, and chooses among the texts of a `k`.
+    """
+    if client.member_id:
+        return consumer_knowledge(client)
+    mine = [consumer_knowledge(client._replace(member_id=_ID, epoch=e)) for e in (0, -1, -2)]
+    return _symbol("k", "|".join((str(index), consumer_knowledge(client), *mine)))
 
 
 def _in_symbols(turn: Turn, act: Act) -> Turn:

@@ -177,6 +177,16 @@ def test_an_exploration_becomes_a_page_to_step_through(
     assert "The rest is cut off" in page.read_text("utf-8")
 
 
+def test_worlds_of_the_consumer_protocol_have_a_page_but_those_of_old_clients(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "page.html"
+    explored = ("--explore", "consumer-4.4", "--question", "one process", "-o", str(page))
+    assert view(capsys, *explored) == f"{page}: 20 states"
+    old = ("--explore", "consumer-4.4", "--question", "old versions", "-o", str(page))
+    assert "leave out --old" in refused(capsys, *old)
+
+
 def test_options_of_an_exploration_are_for_it_alone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

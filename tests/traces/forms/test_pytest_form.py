@@ -84,7 +84,11 @@ def test_without_a_broker_it_is_skipped() -> None:
 
 @pytest.mark.parametrize(
     ("api", "why"),
-    [(TWO_LIST, "never was in a release"), ("TxnOffsetCommit", "needs a transaction around it")],
+    [
+        (TWO_LIST, "never was in a release"),
+        ("ConsumerGroupHeartbeat", "kafka-python can't send"),
+        ("TxnOffsetCommit", "needs a transaction around it"),
+    ],
 )
 def test_what_a_pasted_test_can_not_send_is_refused(api: str, why: str) -> None:
     request = Send("r1", "a", "a", api, 0, {})

@@ -15,8 +15,10 @@ from fencepost.model import KAFKA_4, derive
 from fencepost.model.classic.effects import Do
 from fencepost.model.revision import Revision, SetRule
 from fencepost.model.revisions import revisions
+from fencepost.model.revisions.consumer_releases import CONSUMER_4_3
 from fencepost.properties.checking.stepping import JudgedWorlds, Stepper
 from fencepost.properties.claims.property_registry import PROPERTIES
+from fencepost.properties.worlds.consumer_scope import ConsumerScope
 from fencepost.properties.worlds.scope import Scope, find_check_scope
 from fencepost.traces.files.run_trace import run_steps
 from fencepost.traces.pages.explorer_page import ExploredPage, page_of_exploration
@@ -36,6 +38,25 @@ VARIOUS = {
         clients=2, dynamic=1, members=2, acts=("join", "stranger", "sync", "drop", "remove")
     ),
     "late": Scope(clients=2, instances=2, members=2, delay_ticks=1, acts=("join", "sync", "tick")),
+}
+
+
+CONSUMERS = {
+    "lost answers": ConsumerScope(
+        clients=2,
+        members=2,
+        partitions=1,
+        acts=(
+            "join",
+            "lost-join",
+            "acknowledge",
+            "release",
+            "restart",
+            "describe",
+            "failover",
+            "tick",
+        ),
+    ),
 }
 
 
@@ -77,11 +98,12 @@ def press(page: Page, *keys: str) -> None:
         page.keyboard.press(key)
 
 
-@pytest.mark.parametrize("name", VARIOUS)
+@pytest.mark.parametrize("name", [*VARIOUS, *CONSUMERS])
 def test_a_run_is_the_one_that_step_shows_for_the_same_choices(open_page: Open, name: str) -> None:
-    scope, chance = VARIOUS[name], random.Random(name)
-    stepper = Stepper(JudgedWorlds(KAFKA_4, scope, ()))
-    text = page_of_exploration(KAFKA_4, scope, (), max_states=160).text
+    revision = CONSUMER_4_3 if name in CONSUMERS else KAFKA_4
+    scope, chance = {**VARIOUS, **CONSUMERS}[name], random.Random(name)
+    stepper = Stepper(JudgedWorlds(revision, scope, ()))
+    text = page_of_exploration(revision, scope, (), max_states=160).text
     page = open_page(text)
     for _ in range(3):
         stepper.go(walk(text, chance))

@@ -3,11 +3,12 @@
 const explored = JSON.parse(document.getElementById("data").textContent);
 const at = (id) => document.getElementById(id);
 const UNKNOWN = -1, STOPS = -2;
+const ADMIN = new Set(["describe", "remove"]); // a client that does these knows no more than before
 
 // A state on the way, and the meaning of its names.
 const beginning = () => ({
-  state: 0, ids: idsOf(explored.states[0]), offset: 0, now: 0, handed: 0, requests: 0,
-  generations: explored.states[0].g, choice: null, number: 0, fresh: {},
+  state: 0, ids: idsOf(explored.states[0]), offset: 0, epochs: new Map(), now: 0, handed: 0, requests: 0,
+  generations: explored.states[0].g, members: explored.states[0].m, choice: null, number: 0, fresh: {},
 });
 
 // At the beginning the only ids are those that clients have from elsewhere.
@@ -32,7 +33,7 @@ function actionOf(choice) {
 // The ids that exist from this step on, by their symbols.
 function made(place, action) {
   const fresh = {};
-  if (action.w) fresh.fresh = `${action.w}-${place.handed + 1}`;
+  if (action.w) fresh.fresh = place.members?.[action.c] || `${action.w}-${place.handed + 1}`;
   if (action.k === "stranger") fresh.strange = `strange-${place.requests + 1}`;
   return fresh;
 }
@@ -42,14 +43,42 @@ function after(place, number) {
   const ids = { ...place.ids, ...fresh }, renamed = {};
   const [shift, ...pairs] = explored.renames[choice[2]];
   for (const [old, name] of pairs) if (old in ids) renamed[name] = ids[old];
-  const offset = place.offset - shift, canonical = explored.states[choice[1]].g;
+  const offset = explored.epochs ? 0 : place.offset - shift, epochs = epochsAfter(place, shift);
+  const { g: canonical, m: members } = explored.states[choice[1]];
   return {
-    state: choice[1], ids: renamed, offset, fresh, choice, number,
+    state: choice[1], ids: renamed, offset, epochs, fresh, choice, number,
     now: place.now + (action.k === "tick" ? explored.tick : 0),
-    handed: place.handed + (action.w ? 1 : 0),
+    handed: place.handed + (action.w && !place.members?.[action.c] ? 1 : 0),
     requests: place.requests + (action.q || 0),
-    generations: canonical.map((one, client) => generation(one, offset, place.generations[client])),
+    generations: canonical.map((one, client) => explored.epochs
+      ? clientEpoch(one, epochs, place.generations[client], client === action.c && !ADMIN.has(action.k) ? action.k : null)
+      : generation(one, offset, place.generations[client])),
+    members: members?.map((id, client) => id ? renamed[id] : memberId(place, fresh, client, action)),
   };
+}
+
+// The epochs of the group by their ranks: a step names each by its rank before and after.
+function epochsAfter(place, shift) {
+  return explored.epochs && shift ? new Map(shift.map(([epoch, rank]) => [rank, epochOf(epoch, place.epochs)])) : place.epochs;
+}
+
+// An epoch above all others is as much above the highest.
+function epochOf(rank, epochs) {
+  if (epochs.has(rank)) return epochs.get(rank);
+  const top = Math.max(0, ...epochs.keys());
+  return (epochs.get(top) ?? 0) + rank - top;
+}
+
+// Of an epoch or id that the group does not know the state has none: the client keeps its own.
+function clientEpoch(canonical, epochs, before, act) {
+  if (canonical > 0) return epochs.get(canonical) ?? before;
+  if (act) return act === "lost-join" ? 0 : canonical;
+  return before > 0 ? canonical : before;
+}
+
+function memberId(place, fresh, client, action) {
+  if (client !== action.c) return place.members[client];
+  return action.k === "restart" ? "" : fresh.fresh ?? place.members[client];
 }
 
 // All earlier generations are 0, unless a failover may bring one back: the client keeps its own.
@@ -62,10 +91,17 @@ function text(symbols, place, more = {}) {
   const ids = { ...place.ids, ...more };
   return symbols.replace(/⟦(\w):([^⟧]*)⟧/g, (_, kind, name) => {
     if (kind === "i") return ids[name] ?? name;
-    if (kind === "g") return String(Number(name) + place.offset);
+    if (kind === "g") return String(explored.epochs ? epochOf(Number(name), place.epochs) : Number(name) + place.offset);
     if (kind === "c") return String(place.generations[Number(name)]);
+    if (kind === "k") return knowledge(name, place);
     return ms(Number(name) + place.now);
   });
+}
+
+// What a client knows, without an id and with one after a join that was lost, a refusal, a release.
+function knowledge(texts, place) {
+  const [client, ...known] = texts.split("|"), id = place.members[Number(client)];
+  return id ? known[1 - place.generations[Number(client)]].replace("§", id) : known[0];
 }
 
 function fieldsOf(place) {
@@ -74,7 +110,8 @@ function fieldsOf(place) {
 
 function summary(place) {
   const known = fieldsOf(place), state = known.get("state");
-  return state === "absent" ? "no group" : `${state}, generation ${known.get("generation")}`;
+  if (state === "absent") return "no group";
+  return explored.epochs ? `${state}, epoch ${known.get("epoch")}` : `${state}, generation ${known.get("generation")}`;
 }
 
 let way = [beginning()];
@@ -147,7 +184,8 @@ function faultsOf(choice, place, more, later) {
 function changesNothing(choice) {
   if (choice[1] !== here().state || actionOf(choice).k === "tick") return false;
   const [shift, ...pairs] = explored.renames[choice[2]];
-  return shift === 0 && pairs.every(([old, name]) => old === name);
+  const isSame = Array.isArray(shift) ? shift.every(([epoch, rank]) => epoch === rank) : shift === 0;
+  return isSame && pairs.every(([old, name]) => old === name);
 }
 
 function choiceItem(choice, number) {

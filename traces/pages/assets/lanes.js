@@ -15,7 +15,7 @@ class Lanes {
     this.space.style.height = `${this.place.height}px`;
     this.space.append(this.svg);
     this.label();
-    root.querySelector(".legend").append(...legend());
+    root.querySelector(".legend").append(...legend(trace));
     this.svg.addEventListener("click", (event) => {
       const box = this.space.getBoundingClientRect();
       choose(this.place.index(event.clientX - box.left));
@@ -111,10 +111,11 @@ class Lanes {
   }
 }
 
-function legend() {
-  const words = {
-    empty: "Empty", preparing: "PreparingRebalance", completing: "CompletingRebalance", stable: "Stable",
-    hold: "a member id", parked: "waits for its answer", timer: "timer", cut: "fenced",
-  };
+function legend(trace) {
+  const counted = trace.lanes.phases.some((phase) => phase.counts === "epoch");
+  const states = counted
+    ? { empty: "Empty", preparing: "Assigning", completing: "Reconciling", stable: "Stable" }
+    : { empty: "Empty", preparing: "PreparingRebalance", completing: "CompletingRebalance", stable: "Stable" };
+  const words = { ...states, hold: "a member id", parked: "waits for its answer", timer: "timer", cut: "fenced" };
   return Object.entries(words).map(([name, word]) => make("span", { class: `l-${name}` }, word));
 }
