@@ -78,9 +78,10 @@ from fencepost.properties.worlds.scope import (
     CHECK_SCOPES,
     ActKind,
     NamedScope,
+    Scope,
 )
 from fencepost.properties.worlds.world import Act, World
-from fencepost.properties.worlds.worlds_by_protocol import worlds_of
+from fencepost.properties.worlds.worlds_by_protocol import WORLDS, worlds_of
 from fencepost.traces.files.run_trace import run_lines
 
 jobs_option = click.option(
@@ -96,25 +97,42 @@ minutes_option = click.option(
 
 
 _UNDECIDED_ENDS = "a limit ended it, or no world exercises one of your rules"
-_ACTS_TO: dict[str, tuple[ActKind, ...]] = {
-    "JoinGroup": ("stranger", "restart"),
-    "SyncGroup": (),
-    "Heartbeat": ("heartbeat",),
-    "LeaveGroup": ("leave", "remove"),
-    "LeaveGroup member": ("leave", "remove"),
-    "OffsetCommit": ("commit", "save"),
-    "TxnOffsetCommit": ("transact", "produce"),
-    "OffsetFetch": ("commit", "fetch"),
-    "OffsetDelete": ("commit", "erase"),
-    "DeleteGroups": ("leave", "delete"),
-    "DescribeGroups": ("describe",),
-    "ListGroups": ("list",),
-    "session timeout": ("heartbeat", "tick"),
-    "join phase": ("leave", "tick"),
-    "sync phase": ("tick",),
-    "failover": ("commit", "failover"),
+_ACTS_TO: dict[str, dict[str, tuple[ActKind, ...]]] = {
+    "classic": {
+        "JoinGroup": ("stranger", "restart"),
+        "SyncGroup": (),
+        "Heartbeat": ("heartbeat",),
+        "LeaveGroup": ("leave", "remove"),
+        "LeaveGroup member": ("leave", "remove"),
+        "OffsetCommit": ("commit", "save"),
+        "TxnOffsetCommit": ("transact", "produce"),
+        "OffsetFetch": ("commit", "fetch"),
+        "OffsetDelete": ("commit", "erase"),
+        "DeleteGroups": ("leave", "delete"),
+        "DescribeGroups": ("describe",),
+        "ListGroups": ("list",),
+        "session timeout": ("heartbeat", "tick"),
+        "join phase": ("leave", "tick"),
+        "sync phase": ("tick",),
+        "failover": ("commit", "failover"),
+    },
+    "consumer": {
+        "ConsumerGroupHeartbeat join": ("bare-join", "swap", "release"),
+        "ConsumerGroupHeartbeat": ("heartbeat", "lost-heartbeat"),
+        "ConsumerGroupHeartbeat leave": ("release", "leave"),
+        "LeaveGroup": ("remove",),
+        "LeaveGroup member": ("remove",),
+        "ConsumerGroupDescribe": ("describe",),
+        "OffsetCommit": ("commit", "release"),
+        "OffsetCommit partition": ("commit", "lost-heartbeat"),
+        "session timeout": ("release", "tick"),
+        "rebalance timeout": ("tick",),
+        "failover": ("release", "failover"),
+    },
 }
-"""Table → the acts that come to it, beside joins and syncs."""
+"""Protocol → table → the acts that come to it, beside those of `_FIRST_ACTS`."""
+_FIRST_ACTS = {"classic": ("join", "sync"), "consumer": ("join", "acknowledge")}
+"""Protocol → the acts without which no group has members."""
 
 
 def failures_of_check(checked: Checked) -> tuple[Failure, ...]:
@@ -410,8 +428,9 @@ def _print_check(
         line = f"acts in none of these worlds, so they are not checked: {', '.join(undone)}"
         screen.print(Text(line), soft_wrap=True)
         if checked.own_rows:
-            some = f'acts=("join", "sync", "{undone[0]}")'
-            screen.print(Text(f"a world of WORLDS in your file may have them, by Scope({some})"))
+            first = '", "'.join(_FIRST_ACTS[checked.revision.protocol.name])
+            some = f'{type(scopes[0]).__name__}(acts=("{first}", "{undone[0]}"))'
+            screen.print(Text(f"a world of WORLDS in your file may have them, by {some}"))
     for table, column, value in checked.unmet:
         words = f"the column {column} of table {table} is {value} in none of these worlds"
         screen.print(Text(words), soft_wrap=True)
@@ -476,18 +495,21 @@ def _size(exploration: Exploration[World, Act], unit: str = "", whole: str = "")
 def _print_unexercised(screen: Console, checked: Checked) -> None:
     """Print the rows of a user's own that decide nothing in any world, and a world to add."""
     tables = {rule.id: table.name for table, rule in checked.revision.rules()}
+    protocol = checked.revision.protocol.name
     for row in checked.unexercised:
         table = tables[row]
         line = f"{row}: no world exercises this rule of {table}, so it is not checked; "
-        screen.print(Text(line + world_to_add(table)), soft_wrap=True)
+        screen.print(Text(line + world_to_add(table, protocol)), soft_wrap=True)
 
 
-def world_to_add(table: str) -> str:
+def world_to_add(table: str, protocol: str = Scope.protocol) -> str:
     """Return the sentence that tells a user how a world of their own comes to a table."""
-    if table not in _ACTS_TO:
+    more = _ACTS_TO[protocol].get(table)
+    if more is None:
         return "no act of a world comes to this table: hold a coordinator to it with `certify`"
-    acts = ", ".join(f'"{act}"' for act in ("join", "sync", *_ACTS_TO[table]))
-    scope = f"Scope(clients=3, instances=3, members=3, acts=({acts}))"
+    acts = ", ".join(f'"{act}"' for act in (*_FIRST_ACTS[protocol], *more))
+    name = type(WORLDS[protocol].default_scope).__name__
+    scope = f"{name}(clients=3, instances=3, members=3, acts=({acts}))"
     return (
         "add a world that comes to it to WORLDS in your file, such as "
         f'NamedScope("larger", "three members", {scope})'

@@ -25,6 +25,10 @@ _CARRIED_SINCE = {"pose": ("JoinGroup", 5), "claim": ("Heartbeat", 3), "batch": 
 """Odd acts that name an instance, or several members."""
 
 
+_FOLLOWED = 2_000
+"""The most states that the oracle follows: it gives up walks with many lost answers."""
+
+
 class WalkChoice(NamedTuple):
     """An act as it is drawn: its kind, its client (-1: of no client), its outcome."""
 
@@ -109,7 +113,10 @@ class WalkContext:
     def judged(self, run: Run) -> Fault | None:
         """Return the fault in the answers of a run, or None."""
         if self.reference is not None:
-            verdict = judge(self.reference, self.config, list(run.events), lag_ms=0).verdict()
+            history = list(run.events)
+            verdict = judge(
+                self.reference, self.config, history, lag_ms=0, limit=_FOLLOWED
+            ).verdict()
             if verdict.violation is not None:
                 return Fault("", verdict.violation.detail, verdict.violation)
         reading = read(run.events)

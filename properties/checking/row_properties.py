@@ -27,19 +27,26 @@ from fencepost.model.classic.vocabulary import STATE, GroupState
 from fencepost.model.messages.errors import Error
 from fencepost.model.revision import Revision, SetRule, derive
 from fencepost.model.revisions.base import KAFKA_4
+from fencepost.model.revisions.consumer_releases import CONSUMER_4_3
 from fencepost.model.revisions.revisions import rules_beyond
 from fencepost.model.table.expr import all_of, negate
 from fencepost.model.table.step_soundness import misplaced_steps
 from fencepost.model.table.table import Rule, Table
 from fencepost.model.table.table_soundness import decided
-from fencepost.properties.checking.checking import MACHINE_STOPS, excused, used_rules
+from fencepost.properties.checking.checking import (
+    MACHINE_STOPS,
+    excused,
+    promises_of,
+    used_rules,
+)
 from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, is_quiet
-from fencepost.properties.checking.liveness import PROMISES, find_broken_promises
-from fencepost.properties.claims.property_registry import PROPERTIES
+from fencepost.properties.checking.liveness import find_broken_promises
+from fencepost.properties.claims.property_registry import properties_of
 from fencepost.properties.claims.world_properties import DECIDED
 from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.logic.logic import Property
 from fencepost.properties.workers.processes import Tell, run_forked
+from fencepost.properties.worlds.consumer_worlds import CONSUMER_WORLDS
 from fencepost.properties.worlds.scope import (
     CHECK_SCOPES,
     ENDING_SCOPES,
@@ -70,8 +77,32 @@ OTHERS_SCOPES = tuple(
 )
 """Scopes in which a member goes while another one stays; what is left lies deep."""
 
-TRIED_SCOPES = tuple(dict.fromkeys((*MUTANT_SCOPES, *CHECK_SCOPES, *RARE_SCOPES)))
-"""Scopes in which some property may be broken, those of mutants first."""
+
+class Trial(NamedTuple):
+    """Describe in which scopes the rows of a protocol are tried.
+
+    `base`: its rows are known.  `scopes`: those in which some property may be broken, in their
+    order; `ending`: those in which some promise may.
+    """
+
+    base: Revision
+    scopes: tuple[NamedScope, ...]
+    ending: tuple[NamedScope, ...]
+
+
+TRIALS: Mapping[str, Trial] = {
+    "classic": Trial(
+        KAFKA_4,
+        tuple(dict.fromkeys((*MUTANT_SCOPES, *CHECK_SCOPES, *RARE_SCOPES))),
+        ENDING_SCOPES,
+    ),
+    "consumer": Trial(
+        CONSUMER_4_3,
+        (*CONSUMER_WORLDS.check_scopes, *CONSUMER_WORLDS.rare_scopes),
+        CONSUMER_WORLDS.promise_scopes,
+    ),
+}
+"""Name of a protocol → the trial of its rows."""
 
 BREAKS_DOWN = "(no rule decides)"
 """In place of a property: the row leads to a group that is none, and the machine stops there."""
@@ -130,6 +161,7 @@ def speaking_property(
         return spoken(others, (*worlds, *OTHERS_SCOPES))
     is_changeable = False
     protocol = revision.protocol
+    trial = TRIALS[protocol.name]
     for _, changed in changed_rows(table, rule):
         _in_time(is_over)
         without = derive(revision, revision.name, "", (SetRule(table.name, changed, "tried"),))
@@ -139,7 +171,7 @@ def speaking_property(
             continue
         is_changeable = True
         tried = replace(without, ancestors=revision.ancestors)
-        if name := spoken(tried, (*worlds, *TRIED_SCOPES, *ENDING_SCOPES)):
+        if name := spoken(tried, (*worlds, *trial.scopes, *trial.ending)):
             return name
     return "" if is_changeable else None
 
@@ -191,7 +223,7 @@ def _spoken(
     """Return a property that a changed row breaks in one of these scopes; "" if none."""
     for named in scopes:
         _in_time(is_over)
-        if rule.id not in used_rules(revision, named, _most(named), is_over):
+        if rule.id not in used_rules(revision, named, _most(revision, named), is_over):
             continue
         try:
             name = _broken_by(tried, named, broken, own, is_over)
@@ -202,8 +234,8 @@ def _spoken(
     return ""
 
 
-def _most(named: NamedScope) -> int:
-    if named in TRIED_SCOPES and named.name not in DEEP:
+def _most(revision: Revision, named: NamedScope) -> int:
+    if named in TRIALS[revision.protocol.name].scopes and named.name not in DEEP:
         return STATES
     return max(LASTING_STATES, DEEP.get(named.name, 0))
 
@@ -220,13 +252,17 @@ def _broken_by(
     What was broken until the time was over counts.
     """
     names: Iterable[str]
-    if named in ENDING_SCOPES:
-        kept = find_broken_promises(revision, named.scope, max_states=_most(named), is_over=is_over)
+    most = _most(revision, named)
+    if named in TRIALS[revision.protocol.name].ending:
+        promises = promises_of(revision)
+        kept = find_broken_promises(
+            revision, named.scope, promises, max_states=most, is_over=is_over
+        )
         names = (
-            p.id for p in PROMISES if p.id in kept.broken and not excused(p.expected, revision)
+            p.id for p in promises if p.id in kept.broken and not excused(p.expected, revision)
         )
     else:
-        judging = Evaluator((*PROPERTIES.values(), *own), revision)
+        judging = Evaluator((*properties_of(revision).values(), *own), revision)
         worlds = Worlds(revision, named.scope, judging.judge)
         checks = [
             check
@@ -236,7 +272,7 @@ def _broken_by(
         names = explore(
             worlds,
             checks,
-            max_states=_most(named),
+            max_states=most,
             stop_at_first=True,
             quiet=is_quiet,
             is_over=is_over,
@@ -249,15 +285,16 @@ def _broken_by(
 
 def tries_rows(revision: Revision) -> bool:
     """Return True if it is known how the rows of a revision's protocol are made smaller."""
-    return revision.protocol is KAFKA_4.protocol
+    return revision.protocol.name in TRIALS
 
 
 def own_rules(revision: Revision) -> list[tuple[Table, Rule]]:
-    """Return the rules that a revision doesn't share with `kafka-4`; all of `kafka-4` itself.
+    """Return the rules that a revision doesn't share with its protocol's base; all of the base.
 
     Those that can't be reached are left out.
     """
-    return rules_beyond(None if revision.name == KAFKA_4.name else KAFKA_4, revision)
+    base = TRIALS[revision.protocol.name].base
+    return rules_beyond(None if revision.name == base.name else base, revision)
 
 
 @cache
@@ -287,15 +324,16 @@ def uncovered_rows(
 ) -> TriedRows:
     """Return the rows that no property speaks of, in the order of the table, and the reason.
 
-    The reason is "" or, if it is unknown, the property that speaks of the row of this id in
-    `kafka-4`, and which the revision breaks anyway (`broken`).  Known results of a shipped revision
-    are not tried again; an unchanged row counts as in `kafka-4`.  `progress`: called with
-    a line for each rule and scope in which it is tried.  `properties`, `worlds`: of a user's own,
-    beside the shipped ones.  `is_over`: returns True when no time is left.  `jobs`: processes, each
-    of which tries a row.
+    The reason is "" or, if it is unknown, the property that speaks of the row of this id in the
+    base of the protocol, and which the revision breaks anyway (`broken`).  Known results of a
+    shipped revision are not tried again; an unchanged row counts as in the base.  `progress`:
+    called with a line for each rule and scope in which it is tried.  `properties`, `worlds`: of a
+    user's own, beside the shipped ones.  `is_over`: returns True when no time is left.  `jobs`:
+    processes, each of which tries a row.
     """
     known = known_rows()
-    by_rule = dict(known[KAFKA_4.name])
+    base = known[TRIALS[revision.protocol.name].base.name]
+    by_rule = dict(base)
     untried: list[str] = []
 
     def speaking(table: Table, rule: Rule, tell: Tell) -> str | TimeoutError | None:
@@ -326,7 +364,6 @@ def uncovered_rows(
                 untried.append(rule.id)
             elif result is not None:
                 by_rule[rule.id] = result
-    base = known[KAFKA_4.name]
     uncovered = {
         rule.id: base[rule.id] if base.get(rule.id) in broken else ""
         for _, rule in revision.rules()

@@ -14,13 +14,16 @@ from support.places import ROOT
 
 from fencepost.conformance.cli import check, explore
 from fencepost.conformance.cli.cli import main
+from fencepost.model.revision import Revision
 from fencepost.model.revisions.base import KAFKA_4
+from fencepost.model.revisions.consumer_releases import CONSUMER_4_3
 from fencepost.properties.checking import world_cache
 from fencepost.properties.checking.consumer_promises import ALL_PROMISES
 from fencepost.properties.checking.row_properties import TriedRows
 from fencepost.properties.claims.property_registry import ALL_PROPERTIES, PROPERTIES
 from fencepost.properties.logic.logic import Engine
 from fencepost.properties.worlds.classic_worlds import CLASSIC_WORLDS
+from fencepost.properties.worlds.consumer_scope import ConsumerScope
 from fencepost.properties.worlds.scope import CHECK_SCOPES, PROMISE_SCOPES, NamedScope, Scope
 from fencepost.traces.files.trace_file import TraceFile
 
@@ -405,12 +408,21 @@ def test_a_check_says_first_which_rows_of_ones_own_nothing_is_known_of(
     }
 
 
-def test_a_world_that_a_check_tells_to_add_can_be_made() -> None:
-    tables = [table for table in KAFKA_4.tables if "WORLDS" in check.world_to_add(table)]
-    assert "LeaveGroup member" in tables
-    for table in tables:
-        text = check.world_to_add(table).partition("such as ")[2]
-        made = eval(text, {"NamedScope": NamedScope, "Scope": Scope})
+@pytest.mark.parametrize(
+    ("revision", "table", "made_by"),
+    [
+        (KAFKA_4, "LeaveGroup member", Scope),
+        (CONSUMER_4_3, "ConsumerGroupHeartbeat leave", ConsumerScope),
+    ],
+)
+def test_a_world_that_a_check_tells_to_add_can_be_made(
+    revision: Revision, table: str, made_by: type[Scope]
+) -> None:
+    protocol = revision.protocol.name
+    told = {name: check.world_to_add(name, protocol) for name in revision.tables}
+    assert "WORLDS" in told[table]
+    for text in (each.partition("such as ")[2] for each in told.values() if "WORLDS" in each):
+        made = eval(text, {"NamedScope": NamedScope, made_by.__name__: made_by})
         assert made.scope.members == 3
 
 

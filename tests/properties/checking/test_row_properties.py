@@ -8,20 +8,23 @@ from fencepost.model.classic.cells import when
 from fencepost.model.classic.effects import Do
 from fencepost.model.messages.errors import Error
 from fencepost.model.revision import DropRule, SetRule, derive
+from fencepost.model.revisions import revisions
 from fencepost.model.revisions.base import KAFKA_4, RULES
 from fencepost.model.table.table import Rule
 from fencepost.properties.checking import row_properties
-from fencepost.properties.checking.liveness import PROMISES
+from fencepost.properties.checking.consumer_promises import ALL_PROMISES
 from fencepost.properties.checking.row_properties import (
     BREAKS_DOWN,
+    TRIALS,
     changed_rows,
     known_rows,
     own_rules,
     speaking_property,
+    tries_rows,
     uncovered_rows,
     without_rebalance,
 )
-from fencepost.properties.claims.property_registry import PROPERTIES
+from fencepost.properties.claims.property_registry import ALL_PROPERTIES
 from fencepost.properties.logic.logic import Engine, Property, PropertyKind
 from fencepost.properties.worlds.scope import NamedScope, Scope
 
@@ -29,10 +32,11 @@ HEARTBEATS, JOINS = KAFKA_4.tables["Heartbeat"], KAFKA_4.tables["JoinGroup"]
 
 
 def test_what_is_known_is_of_rules_and_properties_that_there_are() -> None:
-    named = PROPERTIES.keys() | {one.id for one in PROMISES} | {"", BREAKS_DOWN}
-    for found in known_rows().values():
+    named = ALL_PROPERTIES.keys() | {one.id for one in ALL_PROMISES} | {"", BREAKS_DOWN}
+    for name, found in known_rows().items():
         assert set(found.values()) <= named
-    assert known_rows()["kafka-4"].keys() <= RULES.keys()
+        assert found.keys() <= {rule.id for _, rule in revisions.find(name).rules()}
+    assert {trial.base.name for trial in TRIALS.values()} <= known_rows().keys()
 
 
 def test_each_row_that_refuses_was_tried() -> None:
@@ -58,6 +62,15 @@ def test_a_row_may_do_less_in_these_ways() -> None:
     granted = RULES["HEARTBEAT-INSTANCE-FENCED"].but(answer=Error.NONE, because="ours")
     refused = dict(changed_rows(HEARTBEATS, granted))
     assert {rule.answer for rule in refused.values()} == {Error.UNKNOWN_SERVER_ERROR}
+
+
+def test_a_property_speaks_of_a_row_of_the_consumer_protocol() -> None:
+    base = revisions.find("consumer-4.3")
+    tables = {rule.id: (table, rule) for table, rule in own_rules(base)}
+    assert tries_rows(base)
+    refused = "CG-JOIN-UNRELEASED"
+    spoken = speaking_property(base, *tables[refused])
+    assert spoken == known_rows()["consumer-4.3"][refused] == "a-newcomer-hears-unreleased"
 
 
 @pytest.mark.slow
