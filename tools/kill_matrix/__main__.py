@@ -15,8 +15,9 @@ import click
 from fencepost.conformance.cli.cli import exit_code, exit_codes
 from fencepost.conformance.cli.mutants import named_mutants
 from fencepost.conformance.cli.options.common_options import console, json_option, report_option
+from fencepost.properties.mutants.mutants import ALL_MUTANTS
 from fencepost.traces.files.text_files import make_folder
-from tools.kill_matrix.kill_matrix import Row
+from tools.kill_matrix.kill_matrix import GROUNDS, Row
 from tools.kill_matrix.matrix_report import ENGINES, matrix_json, print_matrix, print_one, rows
 
 _EXIT_SURVIVOR = 1
@@ -37,6 +38,13 @@ _EXIT_SURVIVOR = 1
     help="Only this engine (may be repeated).",
 )
 @click.option(
+    "--protocol",
+    type=click.Choice(list(GROUNDS)),
+    default="classic",
+    show_default=True,
+    help="The mutants of this protocol, where no NAME is given.",
+)
+@click.option(
     "--jobs",
     type=click.IntRange(min=1),
     default=1,
@@ -48,6 +56,7 @@ _EXIT_SURVIVOR = 1
 def kill_matrix_command(
     names: tuple[str, ...],
     engines: tuple[str, ...],
+    protocol: str,
     jobs: int,
     report: Path | None,
     as_json: bool,
@@ -62,7 +71,8 @@ def kill_matrix_command(
       explore, hypothesis             steps of the shortest run that violates
                                       a property; worlds or walks visited
       explore-diff, hypothesis-diff   steps until the answers differ from
-                                      kafka-4; pairs of worlds, or walks
+                                      the right model's; pairs of worlds,
+                                      or walks
       catalogue                       steps of the shortest failing case;
                                       failing cases
       cover                           steps of the first failing walk; walks
@@ -71,7 +81,8 @@ def kill_matrix_command(
     Bounds are numbers of worlds and walks, not times, so each run has equal results.  A proof is
     n/a if the mutant performs a step without an abstract effect.
     """  # noqa: D301  (click keeps the lines after it)
-    chosen_mutants = named_mutants(names)
+    every = [n for n, m in ALL_MUTANTS.items() if m.base.protocol.name == protocol]
+    chosen_mutants = named_mutants(names or tuple(every))
     chosen = [engine for engine in ENGINES if engine in (engines or ENGINES)]
     if report is not None:
         make_folder(report)

@@ -2,8 +2,8 @@
 
 There are two ways to kill a mutant.  By properties, an engine finds a step, a world or a history in
 which a property does not hold, without knowing the right answer.  By comparison, it finds an answer
-that differs from kafka-4's, which is worth less.  Both ways are used by exploration and by
-Hypothesis, in the same small scopes (`MUTANT_SCOPES`), so that lengths can be compared.
+that differs from the right model's, which is worth less.  Both ways are used by exploration and by
+Hypothesis, in small scopes (`Ground`), so that lengths can be compared.
 
 All searches are bounded by states and examples, never by time, and are the same each time.
 """
@@ -16,10 +16,17 @@ from dataclasses import dataclass, replace
 
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.base import KAFKA_4
+from fencepost.model.revisions.consumer_releases import CONSUMER_4_4
+from fencepost.properties.checking.checking import (
+    excused,
+    promises_of,
+    stops_of,
+    with_stops,
+)
 from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, is_quiet
 from fencepost.properties.checking.liveness import find_broken_promises
 from fencepost.properties.checking.row_properties import DEEP, LASTING_STATES, STATES
-from fencepost.properties.claims.property_registry import PROPERTIES
+from fencepost.properties.claims.property_registry import ALL_PROPERTIES, properties_of
 from fencepost.properties.diff.common_versions import spoken
 from fencepost.properties.diff.product import Lockstep, Parted, SharedAct, State
 from fencepost.properties.explorer.exploration import Check, Exploration
@@ -30,14 +37,18 @@ from fencepost.properties.mutants.abstract_mutants import abstract_twists
 from fencepost.properties.mutants.mutant import Mutant
 from fencepost.properties.stateful.machines import FalsifyingWalk, find_violation
 from fencepost.properties.worlds.concretise import Run, unfold
-from fencepost.properties.worlds.scope import COMPARED_SCOPES, ENDING_SCOPES, MUTANT_SCOPES, Scope
+from fencepost.properties.worlds.consumer_worlds import CONSUMER_WORLDS
+from fencepost.properties.worlds.scope import (
+    COMPARED_SCOPES,
+    ENDING_SCOPES,
+    MUTANT_SCOPES,
+    NamedScope,
+    Scope,
+)
 from fencepost.properties.worlds.world import Act, World, Worlds
 
 PAIRS = 200
 """Greatest number of pairs of worlds, side by side, to visit in one scope."""
-
-EXAMPLES = 20
-"""Greatest number of walks for Hypothesis to try in each world."""
 
 EXPLORE = "explore"
 SEARCH = "hypothesis"
@@ -55,6 +66,54 @@ _SHORT = 4
 
 _AGAIN = 2
 """The factor by which fewer walks are tried in other scopes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """Describe where the mutants of a protocol are looked for.
+
+    `right`: the model that they are made from.  `scopes`: those of exploration.  `walked`: those of
+    Hypothesis.  `compared`: those in which answers are compared.  `ending`: those of promises.
+    `examples`: the most walks for Hypothesis to try in each scope.
+    """
+
+    right: Revision
+    scopes: tuple[NamedScope, ...]
+    walked: tuple[Scope, ...]
+    compared: tuple[Scope, ...]
+    ending: tuple[NamedScope, ...]
+    examples: int
+
+    @property
+    def properties(self) -> tuple[Property, ...]:
+        """The properties of the protocol."""
+        return tuple(properties_of(self.right).values())
+
+
+GROUNDS: Mapping[str, Ground] = {
+    "classic": Ground(
+        KAFKA_4,
+        MUTANT_SCOPES,
+        tuple(named.scope for named in MUTANT_SCOPES),
+        COMPARED_SCOPES,
+        ENDING_SCOPES,
+        examples=20,
+    ),
+    "consumer": Ground(
+        CONSUMER_4_4,
+        CONSUMER_WORLDS.check_scopes,
+        CONSUMER_WORLDS.drawing.scopes,
+        (*(s.scope for s in CONSUMER_WORLDS.diff_scopes), *CONSUMER_WORLDS.drawing.scopes),
+        CONSUMER_WORLDS.promise_scopes,
+        examples=60,
+    ),
+}
+"""Name of a protocol → its ground."""
+
+
+def ground_of(revision: Revision) -> Ground:
+    """Return the ground of a revision's protocol."""
+    return GROUNDS[revision.protocol.name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +145,11 @@ def by_exploration(revision: Revision, states: int = STATES) -> EngineResult:
     """Find the shortest run in all scopes that breaks a property, or else a promise."""
     best: tuple[int, str, Worlds, tuple[tuple[Act | None, World], ...]] | None = None
     cost = 0
-    for named in MUTANT_SCOPES:
+    ground = ground_of(revision)
+    for named in ground.scopes:
         if best is not None and best[0] <= 1:
             break
-        judging = Evaluator(PROPERTIES.values(), revision)
+        judging = Evaluator(with_stops(ground.properties, revision), revision)
         worlds = Worlds(revision, named.scope, judging.judge)
         result = explore(
             worlds,
@@ -98,6 +158,7 @@ def by_exploration(revision: Revision, states: int = STATES) -> EngineResult:
             max_depth=None if best is None else best[0] - 1,
             stop_at_first=True,
             quiet=is_quiet,
+            stops=stops_of(revision),
         )
         cost += result.states
         for name, violation in result.violations.items():
@@ -113,9 +174,11 @@ def by_exploration(revision: Revision, states: int = STATES) -> EngineResult:
 
 
 def _by_promises(revision: Revision, states: int, cost: int) -> EngineResult:
-    for named in ENDING_SCOPES:
+    """Find a run that breaks a promise; one that the right model breaks, too, proves nothing."""
+    promises = [p for p in promises_of(revision) if not excused(p.expected, revision)]
+    for named in ground_of(revision).ending if promises else ():
         most = max(states, DEEP.get(named.name, 0))
-        kept = find_broken_promises(revision, named.scope, max_states=most)
+        kept = find_broken_promises(revision, named.scope, promises, max_states=most)
         cost += kept.exploration.states
         for name, lasso in kept.broken.items():
             path = _path_of(lasso)
@@ -132,10 +195,12 @@ def _path_of(lasso: Lasso[World, Act]) -> tuple[tuple[Act | None, World], ...]:
     return (*lasso.stem, *lasso.cycle)
 
 
-def by_walks(revision: Revision, examples: int = EXAMPLES) -> EngineResult:
+def by_walks(revision: Revision, examples: int | None = None) -> EngineResult:
     """Find a random walk that breaks a property, as short as shrinking makes it."""
+    ground = ground_of(revision)
+    examples = ground.examples if examples is None else examples
     cost = 0
-    for properties, scopes in _stages():
+    for properties, scopes in _stages(ground):
         walk = find_violation(revision, properties, scopes=scopes, max_examples=examples)
         if walk is not None:
             cost += walk.examples
@@ -163,29 +228,30 @@ def _shortest(
     return best
 
 
-def _stages() -> Iterator[tuple[tuple[Property, ...], list[Scope]]]:
+def _stages(ground: Ground) -> Iterator[tuple[tuple[Property, ...], list[Scope]]]:
     """Yield properties with the scopes to check them in.
 
     Whole histories last, since they take long.
     """
-    scopes = [named.scope for named in MUTANT_SCOPES]
-    failing = [scope for scope in scopes if scope.fails_over]
-    for some in ([scope for scope in scopes if scope not in failing], failing):
-        yield tuple(p for p in PROPERTIES.values() if p.kind is not PropertyKind.HISTORY), some
-    yield tuple(p for p in PROPERTIES.values() if p.kind is PropertyKind.HISTORY), scopes[:_READ]
+    failing = [scope for scope in ground.walked if scope.fails_over]
+    for some in ([scope for scope in ground.walked if scope not in failing], failing):
+        yield tuple(p for p in ground.properties if p.kind is not PropertyKind.HISTORY), some
+    if histories := tuple(p for p in ground.properties if p.kind is PropertyKind.HISTORY):
+        yield histories, [*ground.walked[:_READ]]
 
 
 # By comparison.
 
 
 def by_lockstep(revision: Revision, states: int = PAIRS) -> EngineResult:
-    """Find the shortest sequence in all scopes whose answers differ from kafka-4's."""
+    """Find the shortest sequence in all scopes whose answers differ from the right model's."""
     best: tuple[int, Lockstep, tuple[tuple[SharedAct | None, State], ...]] | None = None
     cost = 0
-    for scope in COMPARED_SCOPES:
+    ground = ground_of(revision)
+    for scope in ground.compared:
         if best is not None and best[0] <= 1:
             break
-        lockstep = Lockstep(*spoken(KAFKA_4, revision), scope)
+        lockstep = Lockstep(*spoken(ground.right, revision), scope)
         result = _explore_lockstep(lockstep, states, None if best is None else best[0] - 1)
         cost += result.states
         for violation in result.violations.values():
@@ -214,13 +280,15 @@ def _explore_lockstep(
     return explore(lockstep, [parted], max_states=states, max_depth=depth, stop_at_first=True)
 
 
-def by_different_walks(revision: Revision, examples: int = EXAMPLES) -> EngineResult:
-    """Find a random walk whose answers kafka-4 can't give, as short as shrinking makes it."""
+def by_different_walks(revision: Revision, examples: int | None = None) -> EngineResult:
+    """Find a random walk whose answers the right model can't give, shrunk."""
+    ground = ground_of(revision)
+    examples = ground.examples if examples is None else examples
     walk = find_violation(
-        revision, reference=KAFKA_4, scopes=COMPARED_SCOPES, max_examples=examples
+        revision, reference=ground.right, scopes=ground.compared, max_examples=examples
     )
     if walk is None:
-        return EngineResult(DIFFER, killed=False, cost=examples * len(COMPARED_SCOPES))
+        return EngineResult(DIFFER, killed=False, cost=examples * len(ground.compared))
     evidence = Evidence(Worlds(revision, replace(walk.scope, fold=False)), walk.run)
     violation = walk.finding.violation
     by = ", ".join(violation.decided_by) if violation is not None else ""
@@ -231,7 +299,7 @@ def by_different_walks(revision: Revision, examples: int = EXAMPLES) -> EngineRe
 
 
 def by_proof(revision: Revision) -> EngineResult:
-    """Count the obligations that kafka-4 meets and the mutant fails.  Needs Z3."""
+    """Count the obligations that the right model meets and the mutant fails.  Needs Z3."""
     if importlib.util.find_spec("z3") is None:
         return EngineResult(PROVE, killed=None, note="Z3 is not installed")
     from fencepost.properties.proofs.proofs import prove  # noqa: PLC0415  (Z3 is an extra)
@@ -258,14 +326,15 @@ def _touched(revision: Revision) -> frozenset[str]:
     These are rules with other data or a changed effect; where a check is changed, gone or in
     another place, all rules of its table, since each applies where no earlier check did.
     """
-    theirs = {rule.id: rule for _, rule in KAFKA_4.rules()}
+    right = ground_of(revision).right
+    theirs = {rule.id: rule for _, rule in right.rules()}
     touched = {
         rule.id
         for _, rule in revision.rules()
         if theirs.get(rule.id) is not rule or set(rule.effect) & set(revision.twists)
     }
     for name, table in revision.tables.items():
-        if table.checks != KAFKA_4.tables[name].checks:
+        if table.checks != right.tables[name].checks:
             touched |= {rule.id for rule in table.rules()}
     return frozenset(touched)
 
@@ -295,7 +364,7 @@ class Row:
     def missed(self) -> tuple[str, ...]:
         """Return the engines that must kill the mutant, ran, and did not."""
         broken = [
-            property_ for property_ in PROPERTIES.values() if property_.id in self.mutant.breaks
+            property_ for property_ in ALL_PROPERTIES.values() if property_.id in self.mutant.breaks
         ]
         return tuple(
             engine

@@ -24,7 +24,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from fencepost.conformance.cases import ENTRIES
+from fencepost.conformance.cases import entries_of
 from fencepost.conformance.cases.case_registry import Entry
 from fencepost.conformance.cases.suites import find_suite
 from fencepost.conformance.run.certify import Options, open_target
@@ -42,7 +42,6 @@ from tools.kill_matrix.kill_matrix import (
     BY_PROPERTIES,
     COMPARE,
     DIFFER,
-    EXAMPLES,
     EXPLORE,
     MODEL_ENGINES,
     PAIRS,
@@ -50,6 +49,7 @@ from tools.kill_matrix.kill_matrix import (
     SEARCH,
     EngineResult,
     Row,
+    ground_of,
 )
 
 CATALOGUE = "catalogue"
@@ -62,12 +62,14 @@ _BATCH = 50
 
 def by_catalogue(revision: Revision) -> EngineResult:
     """Return the shortest case that fails; the cost is the number of failing cases."""
-    failing = asyncio.run(_failing(revision, [ENTRIES]))
+    failing = asyncio.run(_failing(revision, [entries_of(revision.protocol.name)]))
     return _result(CATALOGUE, failing, len(failing))
 
 
 def by_cover(revision: Revision) -> EngineResult:
     """Return the first walk that fails, short ones first; the cost is the number of walks."""
+    if revision.protocol.name != KAFKA_4.protocol.name:
+        return EngineResult(COVER, killed=None, note="mutants of this protocol have no cover suite")
     walks = _walks()
     batches = [walks[first : first + _BATCH] for first in range(0, len(walks), _BATCH)]
     failing = asyncio.run(_failing(revision, batches))
@@ -88,7 +90,7 @@ def _walks() -> tuple[Entry, ...]:
 async def _failing(revision: Revision, batches: Sequence[Sequence[Entry]]) -> list[CaseResult]:
     """Return the failing cases of the first batch that has any."""
     target = InProcessTarget(revision.name, revision, own_version())
-    async with open_target(target, KAFKA_4, Options()) as suite:
+    async with open_target(target, ground_of(revision).right, Options()) as suite:
         for batch in batches:
             results = await suite.run(batch)
             if failing := [r for r in results if r.outcome is Outcome.FAIL]:
@@ -116,8 +118,8 @@ ENGINES: Mapping[str, Callable[[Revision], EngineResult]] = {
 ABOUT: Mapping[str, str] = {
     EXPLORE: "exploration by properties alone: acts · worlds visited",
     SEARCH: "Hypothesis by properties alone: acts, shrunk · walks tried",
-    COMPARE: "exploration beside kafka-4: acts until answers differ · pairs of worlds visited",
-    DIFFER: "Hypothesis beside kafka-4: acts, shrunk · walks tried",
+    COMPARE: "exploration beside the right model: acts until answers differ · pairs of worlds",
+    DIFFER: "Hypothesis beside the right model: acts, shrunk · walks tried",
     CATALOGUE: "certify: steps of the shortest case that fails · cases that fail",
     COVER: "certify --suite cover, short walks first: steps of the first that fails · walks tried",
     PROVE: "prove: obligations that fail · obligations",
@@ -217,11 +219,16 @@ def totals(rows: Sequence[Row], engines: Sequence[str]) -> dict[str, dict[str, i
 
 def matrix_json(rows: Sequence[Row], engines: Sequence[str]) -> dict[str, Any]:
     """Return the matrix as JSON, which depends on the code alone."""
+    grounds = {g.right.name: g for row in rows for g in [ground_of(row.mutant.revision)]}
     return {
         "format": "fencepost-kill-matrix",
         "version": 1,
-        "judge": KAFKA_4.name,
-        "bounds": {"states": STATES, "pairs": PAIRS, "examples": EXAMPLES},
+        "judge": ", ".join(grounds),
+        "bounds": {
+            "states": STATES,
+            "pairs": PAIRS,
+            "examples": max((ground.examples for ground in grounds.values()), default=0),
+        },
         "engines": [{"engine": engine, "about": ABOUT[engine]} for engine in engines],
         "mutants": [_row_json(row, engines) for row in rows],
         "totals": totals(rows, engines),
@@ -279,7 +286,8 @@ def _in_words(name: str, result: EngineResult, report: Path | None) -> EngineRes
         return result
     if report is not None:
         message = f"{name} breaks {result.by}" if result.by else f"{name} answers otherwise"
-        trace = run_trace(evidence.worlds, evidence.run, judged_by=KAFKA_4, message=message)
+        judge = ground_of(evidence.worlds.revision).right
+        trace = run_trace(evidence.worlds, evidence.run, judged_by=judge, message=message)
         trace.write(report / f"{name}-{result.engine}.json")
     return replace(result, lines=run_lines(evidence.worlds, evidence.run), evidence=None)
 

