@@ -16,7 +16,7 @@ from fencepost.model.revisions import revisions
 from fencepost.properties.checking.row_properties import known_rows, own_rules, speaking_property
 
 FILE = ROOT / "properties" / "checking" / "row_properties.json"
-SAFE = tuple(known_rows())
+SAFE = ("kafka-4", "kip-345", *revisions.CONSUMER_NAMES)
 """The revisions that break nothing but what they are known for."""
 JOBS = 2
 
