@@ -83,7 +83,7 @@ def empty_subscription_after_a_leave(s: ConsumerScript) -> None:
     s.describe()
 
 
-@case("CG-JOIN-DYNAMIC-NEW")
+@case("CG-JOIN-DYNAMIC-NEW", isolated=True)
 def empty_subscription_and_another_assignor(s: ConsumerScript) -> None:
     """A member that subscribes to nothing asks for an assignor; since 4.4 that is a new epoch."""
     s.join("m")

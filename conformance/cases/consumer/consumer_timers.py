@@ -490,7 +490,7 @@ def newcomer_within_the_interval_gets_no_old_target(s: ConsumerScript) -> None:
     s.describe()
 
 
-@batched("CG-JOIN-DYNAMIC-NEW-IDLE", config=_INTERVAL)
+@batched("CG-JOIN-DYNAMIC-NEW-IDLE", config=_INTERVAL, isolated=True)
 def join_without_topics_after_the_interval(s: ConsumerScript) -> None:
     """A target is due after the interval: a member that subscribes to nothing makes it."""
     s.join("A1")
@@ -499,7 +499,7 @@ def join_without_topics_after_the_interval(s: ConsumerScript) -> None:
     s.describe()
 
 
-@batched("CG-JOIN-STATIC-NEW-IDLE", config=_INTERVAL)
+@batched("CG-JOIN-STATIC-NEW-IDLE", config=_INTERVAL, isolated=True)
 def static_join_without_topics_after_the_interval(s: ConsumerScript) -> None:
     """A target is due after the interval: a static member that subscribes to nothing makes it."""
     s.join("A1")

@@ -12,6 +12,7 @@ from support.consumer_cases import BASE, play
 
 from fencepost.conformance.cases import CONSUMER_ENTRIES, ENTRIES, entries_of, entry
 from fencepost.model.plans.spelling import plan_json, read_plan
+from fencepost.model.plans.steps import Request
 from fencepost.model.revisions import revisions
 
 IDS = Path(__file__).with_name("consumer_case_ids.txt")
@@ -76,3 +77,22 @@ def test_another_revision_fails_by_the_rule_that_differs(
     ran = play(entry(case_id), revisions.find(target))
     assert ran.is_caught
     assert ran.broken == rule
+
+
+def aborts_the_mock(step: Request) -> bool:
+    """Whether librdkafka's mock may abort on a request: see `MockTarget`."""
+    if step.api != "ConsumerGroupHeartbeat" or step.version == 0:
+        return False
+    sent = step.fields
+    epoch, names = sent["member_epoch"], sent.get("subscribed_topic_names")
+    if isinstance(epoch, int) and epoch < -2:
+        return True
+    is_odd = names == () or (names is not None and sent.get("subscribed_topic_regex") is None)
+    return is_odd or (epoch == 0 and sent["member_id"] == "")
+
+
+def test_a_case_that_may_end_the_mock_has_one_of_its_own() -> None:
+    plans = [case.case({}, delayed=False) for case in CONSUMER_ENTRIES]
+    shared = [plan.id for plan in plans if not plan.isolated]
+    steps = {plan.id: [s for s in plan.steps if isinstance(s, Request)] for plan in plans}
+    assert [case for case in shared if any(map(aborts_the_mock, steps[case]))] == []
