@@ -342,7 +342,7 @@ def test_a_patch_is_known_for_what_the_release_with_its_rules_is(
         ("kafka-2.5.9", "Kafka had no such patch; did you mean kafka-2.5, which is its last one?"),
         ("kafka-5", "did you mean kafka-4, the newest there is?"),
         ("kafka-5.0.1", "did you mean kafka-4, the newest there is?"),
-        ("kip-346", "did you mean kip-345?"),
+        ("kip-346", "did you mean kip-345 or kip-848?"),
     ],
 )
 def test_a_release_that_never_was_is_refused_with_the_nearest(name: str, said: str) -> None:
