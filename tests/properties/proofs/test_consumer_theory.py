@@ -52,7 +52,9 @@ TWO_EPOCHS = AbstractEffect(
     (becomes(GROUP_AT, E, any_of(GROUP_AT.now(E), same(E, NEXT))),),
     choices=EFFECTS[Do.BUMP_EPOCH].choices,
 )
-WITHOUT_SEAT = {do: EFFECTS[do].without(SEAT.name) for do in (Do.MAP_CALLER, Do.UPDATE_MEMBER)}
+WITHOUT_SEAT: Effects = {
+    do: EFFECTS[do].without(SEAT.name) for do in (Do.MAP_CALLER, Do.UPDATE_MEMBER)
+}
 WRONG_EFFECTS: tuple[tuple[Effects, str, str], ...] = (
     ({Do.BUMP_EPOCH: TWO_EPOCHS}, "CG-LEAVE-FOR-GOOD", "there-is-one-of-each"),
     (

@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -65,7 +66,9 @@ def test_requests_of_every_kind_are_drawn() -> None:
 
 
 @pytest.mark.parametrize("clock", ["virtual", "real"])
-def test_time_passes_and_coordinators_fail_over_as_far_as_the_target_can(clock: str) -> None:
+def test_time_passes_and_coordinators_fail_over_as_far_as_the_target_can(
+    clock: Literal["virtual", "real"],
+) -> None:
     steps = [s for plan in _some(replace(HELLO, clock=clock)) for s in plan.case.steps]
     times = {time.name for s in steps if isinstance(s, Pause) for time in s.times}
     assert {"group session", "short rebalance"} <= times
