@@ -189,6 +189,7 @@ _SUBJECTS = {
     "classic": "the classic group protocol",
     "consumer": "the consumer group protocol",
     "mixed": "groups with members of both protocols",
+    "streams": "streams groups",
 }
 EVERYWHERE = (INDEX, "rules.html", "history.html", "compare.html")
 """The pages that each protocol has."""

@@ -131,6 +131,14 @@ def test_each_protocol_has_its_pages_and_a_switch_leads_to_the_same_page(tmp_pat
     assert "the consumer group protocol" in alone["index.html"]
 
 
+def test_groups_of_each_kind_have_a_name(tmp_path: Path) -> None:
+    for revision in ("mixed-4.4", "streams-4.4"):
+        write_kept(tmp_path / revision, kept("kafka:4.4.0", CASES, revision=revision))
+    text = dict(pages(read_results([tmp_path / "mixed-4.4", tmp_path / "streams-4.4"])))
+    assert "groups with members of both protocols" in text["index.html"]
+    assert "streams groups" in text["streams/index.html"]
+
+
 @pytest.fixture
 def page(context_of: ContextOf) -> Iterator[Page]:
     """A page whose errors fail the test."""
