@@ -213,8 +213,9 @@ def fencepost() -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Run a command and exit with its code."""
     standard_streams.prepare()
+    before = threading.enumerate()
     code = exit_code(fencepost, arguments, "fencepost")
-    if code == _EXIT_INTERRUPTED and len(threading.enumerate()) > 1:
+    if code == _EXIT_INTERRUPTED and any(t not in before for t in threading.enumerate()):
         os._exit(code)  # at its end Python would wait for a judge, which may take half a minute
     sys.exit(code)
 

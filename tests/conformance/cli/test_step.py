@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import shlex
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -141,6 +142,18 @@ def test_what_is_not_saved_is_named_so_that_it_can_be_had_again(
     assert run(*ran.again, "-o", a).code == 0
     assert run("step", *scope, "-o", b, script="1\n2\n", interrupted=interrupted).code == ran.code
     assert events_of(Path(a)) == events_of(Path(b))
+
+
+def test_an_interrupted_command_does_not_end_the_threads_of_its_caller(run: Run) -> None:
+    done = threading.Event()
+    thread = threading.Thread(target=done.wait)
+    thread.start()
+    try:
+        assert run("step", script="1\n", interrupted=True).code == 130
+        assert thread.is_alive()
+    finally:
+        done.set()
+        thread.join()
 
 
 def test_a_run_that_comes_back_is_saved_as_one_that_repeats(run: Run, tmp_path: Path) -> None:
