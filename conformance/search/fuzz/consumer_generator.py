@@ -11,29 +11,30 @@ A regular expression is never drawn: the model keeps it, and finds no topics by 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from functools import lru_cache
 from random import Random
 from typing import Any
 
 import msgspec
-from msgspec import structs
 
 from fencepost.conformance.cases.script import CASE_PARTITIONS, CASE_TOPICS
+from fencepost.conformance.search.fuzz import step_drawer
 from fencepost.conformance.search.fuzz.dry_run import DryRun, GroupShape, PlannedStep
-from fencepost.conformance.search.fuzz.generator import (
+from fencepost.conformance.search.fuzz.step_drawer import (
+    AGAIN,
     About,
     BoundaryValue,
     Participants,
+    StepDrawer,
+    WeightedPauses,
     boundary_values_by_field,
     draw_boundary_value,
-    home_of,
     same,
 )
 from fencepost.model.consumer.group import ConsumerGroup, Member
 from fencepost.model.consumer.settings import ASSIGNMENT_INTERVAL, MAX_SIZE, SESSION_TIMEOUT
 from fencepost.model.consumer.topics import rows_of
-from fencepost.model.coordinator import MOVES, Config
+from fencepost.model.coordinator import Config
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.messages import (
     CommitPartition,
@@ -193,32 +194,24 @@ BOUNDARY_VALUES: tuple[BoundaryValue, ...] = (
 
 _BY_FIELD = boundary_values_by_field(BOUNDARY_VALUES)
 
-_INSTANCES = ("A", "B")
-_PROCESSES = ("A1", "A2", "B1", "B2", "A3")
-_DYNAMIC = ("a", "b", "c")
-_ELSEWHERE = ("C1", "d")
-_DUTIFUL = 0.6
-_BENT, _OLD, _HURRY, _AGAIN, _TWO_GROUPS = 0.2, 0.25, 0.02, 0.05, 0.15
+_BENT, _OLD, _HURRY = 0.2, 0.25, 0.02
 _NAMELESS = 0.3
 """Chance that a member of version 0 leaves it to the broker to make its id."""
-_RESTART, _RESTART_REAL = 0.01, 0.08
-_BY_MOVE = 0.5
-_SECOND = " again"
 _MANY = 2
 _LONGEST_PAUSE_MS = 15_000
 """The longest session timeout that a plan lets pass on a real clock."""
 
-_PAUSES: tuple[tuple[float, Pause], ...] = (
+_PAUSES: WeightedPauses = (
     (4, Pause((Ms("short rebalance"),))),
     (2, Pause((Ms("short rebalance"),), minus=True)),
     (1, Pause(margins=1)),
 )
-_SESSION_PAUSES: tuple[tuple[float, Pause], ...] = (
+_SESSION_PAUSES: WeightedPauses = (
     (3, Pause((Ms("group session"),))),
     (2, Pause((Ms("group session"),), minus=True)),
     (2, Pause((Ms("group session"),), parts=2)),
 )
-_LONG_PAUSES: tuple[tuple[float, Pause], ...] = (
+_LONG_PAUSES: WeightedPauses = (
     (1, Pause((Ms("rebalance"),))),
     (1, Pause((Ms("rebalance"),), minus=True)),
 )
@@ -242,27 +235,19 @@ _REGEX_SINCE, _FETCH_GROUPS_SINCE, _MEMBER_FETCHES_SINCE = 1, 8, 9
 
 
 def draw_participants(random: Random, config: Config) -> Participants:
-    """Draw members: processes of one or two instances, some dynamic ones, rarely a second group."""
-    few = random.choice([2, 3, 4])
-    statics = random.sample(_PROCESSES, random.randint(0, few))
-    dynamics = list(_DYNAMIC[: random.randint(0 if statics else 1, min(few, 2))])
-    homes = dict.fromkeys([*statics, *dynamics], "g")
-    if random.random() < _TWO_GROUPS:
-        homes |= {who: home_of(who) for who in _ELSEWHERE}
-    return Participants(homes, config)
+    """Draw the members of a plan."""
+    return step_drawer.draw_participants(random, config, (2, 3, 4), 2, 0.15)
 
 
-class ConsumerDrawer:
+class ConsumerDrawer(StepDrawer):
     """Draws steps for one dry run."""
 
+    boundaries = _BY_FIELD
+    any_topic = "t"
+    dutiful = 0.6
+
     def __init__(self, random: Random, dry_run: DryRun, participants: Participants) -> None:
-        self._random = random
-        self._dry_run = dry_run
-        self._participants = participants
-        self._virtual = dry_run.hello.clock == "virtual"
-        self._failover = 0.0
-        if "restart" in dry_run.hello.features:
-            self._failover = _RESTART if self._virtual else _RESTART_REAL
+        super().__init__(random, dry_run, participants)
         session_ms = participants.config.get(SESSION_TIMEOUT) or 0
         pauses = _PAUSES
         if self._virtual or session_ms <= _LONGEST_PAUSE_MS:
@@ -271,41 +256,16 @@ class ConsumerDrawer:
 
     def draw(self) -> PlannedStep:
         """Draw a step; its word says what kind of request it is, and what is unusual about it."""
-        random = self._random
         who = self._somebody()
-        chance = random.random()
+        chance = self._random.random()
         if chance < 0.05:
-            weights = [weight for weight, _ in self._pauses]
-            pause = random.choices([pause for _, pause in self._pauses], weights)[0]
-            return PlannedStep(pause, word="pause")
+            return self._pause()
         if chance < 0.06:
             return PlannedStep(Disconnect(who), word="disconnect")
         if chance < 0.06 + self._failover:
-            if MOVES in self._dry_run.hello.features and random.random() < _BY_MOVE:
-                return PlannedStep(MoveCoordinator(), word=MOVES)
-            return PlannedStep(Failover(), word="restart")
-        again = self._again(who) if chance > 1 - _AGAIN else None
+            return self._takeover()
+        again = self._again(who) if chance > 1 - AGAIN else None
         return again or self._request(who, self._kind(who))
-
-    def with_boundary_value(self, act: PlannedStep) -> PlannedStep | None:
-        """Put a boundary value into a field of a request; None where there is none for it."""
-        if not isinstance(act.step, Request):
-            return None
-        ask, about = act.step, self._about(act.step.who)
-        boundary = draw_boundary_value(self._random, ask.api, ask.fields, _BY_FIELD)
-        if boundary is None:
-            return None
-        fields = {**ask.fields, boundary.field: boundary.draw(self._random, about)}
-        return replace(
-            act, step=structs.replace(ask, fields=fields), word=f"{ask.api} {boundary.id}"
-        )
-
-    def _somebody(self) -> str:
-        """Choose a member; mostly one that has to take over its target, or returns."""
-        everybody = list(self._participants.homes)
-        if self._random.random() < _DUTIFUL:
-            everybody = [who for who in everybody if self._is_due(who)] or everybody
-        return self._random.choice(everybody)
 
     def _group(self, who: str) -> ConsumerGroup | None:
         group: ConsumerGroup | None = self._dry_run.group(self._participants.homes.get(who, "g"))
@@ -330,19 +290,6 @@ class ConsumerDrawer:
             holder = group.member(group.holder(instance_of(who) or "") or "")
             return holder is not None and holder.is_released
         return not (member.is_released or group.is_reconciled(member))
-
-    def _again(self, who: str) -> PlannedStep | None:
-        """Repeat a request of a member unchanged, sometimes on another connection."""
-        earlier = [
-            act.step
-            for act in self._dry_run.acts
-            if isinstance(act.step, Request) and act.step.who == who
-        ]
-        if not earlier:
-            return None
-        ask = self._random.choice(earlier)
-        connection = self._random.choice([None, who + _SECOND])
-        return PlannedStep(structs.replace(ask, connection=connection), word=f"{ask.api} as before")
 
     def _kind(self, who: str) -> str:
         member = self._seat(who)
@@ -411,18 +358,6 @@ class ConsumerDrawer:
         at = random.randrange(len(rows))
         row = msgspec.structs.replace(rows[at], **{boundary.field: value})
         return {**fields, "members": (*rows[:at], row, *rows[at + 1 :])}, boundary
-
-    def _about(self, who: str) -> About:
-        home = self._participants.homes.get(who, "g")
-        no_topic = "missing" if "missing-topics" in self._dry_run.hello.features else "t"
-        return About(
-            who,
-            self._participants.others(who),
-            home,
-            "h" if home == "g" else "g",
-            self._participants.config,
-            no_topic,
-        )
 
     def _fields(self, who: str, kind: str, version: int) -> dict[str, Any]:
         """Fill in the fields that a correct client sends, as far as the version has them."""

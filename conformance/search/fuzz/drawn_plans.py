@@ -27,15 +27,13 @@ from fencepost.conformance.search.fuzz.dry_run import (
 )
 from fencepost.conformance.search.fuzz.generator import (
     CLEANER,
-    Participants,
-    home_of,
     is_about_unnamed_group,
 )
 from fencepost.conformance.search.fuzz.plans_by_protocol import (
     ProtocolPlans,
-    StepDrawer,
     plans_of,
 )
+from fencepost.conformance.search.fuzz.step_drawer import Participants, StepDrawer, home_of
 from fencepost.conformance.targets.target import Hints
 from fencepost.model.coordinator import MOVES, Config, Hello
 from fencepost.model.plans.spelling import written

@@ -15,20 +15,33 @@ Kafka's storage of it can hold.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
-from msgspec import structs
 
 from fencepost.conformance.cases.script import BOTH, RANGE, RENEWED, ROUNDROBIN, subscription
+from fencepost.conformance.search.fuzz import step_drawer
 from fencepost.conformance.search.fuzz.dry_run import DryRun, PlannedStep
+from fencepost.conformance.search.fuzz.step_drawer import (
+    AGAIN,
+    INSTANCES,
+    SECOND,
+    About,
+    BoundaryValue,
+    Draw,
+    Participants,
+    StepDrawer,
+    WeightedPauses,
+    boundary_values_by_field,
+    draw_boundary_value,
+    same,
+)
 from fencepost.conformance.targets.tcp.namespacing import OWN
 from fencepost.model.classic.group import Member
 from fencepost.model.classic.vocabulary import GroupState
-from fencepost.model.coordinator import METADATA_LIMIT, MOVES, RECORD_LIMIT, Config
+from fencepost.model.coordinator import METADATA_LIMIT, RECORD_LIMIT, Config
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.messages import (
     CommitPartition,
@@ -67,49 +80,6 @@ _LONG = "long-" + "x" * 244
 _LONGER = "longer-" + "x" * 1000
 _FOREIGN = "grüße ✓ 組"
 _LARGE = 100_000
-_RARE = 12
-"""Factor by which values are rarer that make much work for a target or for us."""
-
-
-class About(NamedTuple):
-    """The sender of a request, the other members, their groups, and the target's settings.
-
-    `no_topic`: the name of a topic that doesn't exist, or of any, where a target has all of them.
-    """
-
-    who: str
-    others: tuple[str, ...]
-    home: str
-    elsewhere: str
-    config: Config
-    no_topic: str
-
-
-Draw = Callable[[Random, About], Any]
-
-
-class BoundaryValue(NamedTuple):
-    """A boundary value: its field, its name, how it is drawn, and whether it is rare."""
-
-    field: str
-    name: str
-    draw: Draw
-    rare: bool = False
-
-    @property
-    def id(self) -> str:
-        """A name for counting."""
-        return f"{self.field} {self.name}"
-
-
-def same(value: Any) -> Draw:
-    """Return the draw that gives this value each time."""
-
-    def draw(random: Random, about: About) -> Any:
-        del random, about
-        return value
-
-    return draw
 
 
 def _other(random: Random, about: About) -> Any:
@@ -238,35 +208,7 @@ BOUNDARY_VALUES: tuple[BoundaryValue, ...] = (
     BoundaryValue("types_filter", "another", same(("consumer",))),
 )
 
-ByField = Mapping[str, tuple[BoundaryValue, ...]]
-
-
-def boundary_values_by_field(values: Iterable[BoundaryValue]) -> ByField:
-    """Return boundary values by the field that they are for."""
-    by_field: dict[str, tuple[BoundaryValue, ...]] = {}
-    for boundary in values:
-        by_field[boundary.field] = (*by_field.get(boundary.field, ()), boundary)
-    return by_field
-
-
 _BY_FIELD = boundary_values_by_field(BOUNDARY_VALUES)
-
-_ONLY = {"groups": "DescribeGroups", "topics": "OffsetCommit"}
-"""Fields with the same name that mean something else in another API."""
-
-
-def draw_boundary_value(
-    random: Random, api: str, fields: Iterable[str], values: ByField = _BY_FIELD
-) -> BoundaryValue | None:
-    """Draw a boundary value for one of these fields of a request; None where there is none."""
-    known_fields = [f for f in fields if f in values and _ONLY.get(f, api) == api]
-    if not known_fields:
-        return None
-    candidates = values[random.choice(known_fields)]
-    boundary = random.choice(candidates)
-    if boundary.rare and random.randrange(_RARE):
-        return random.choice([e for e in candidates if not e.rare])
-    return boundary
 
 
 def is_about_unnamed_group(ask: Request) -> bool:
@@ -290,24 +232,12 @@ _RETENTIONS_MS = (-1, -1, -1, 0, 1, 2000, 600_000)
 _RETAINS = 4
 """The last version of OffsetCommit that carries a retention."""
 
-_INSTANCES = ("A", "B")
-_PROCESSES = ("A1", "A2", "B1", "B2", "A3")
-_DYNAMIC = ("a", "b", "c")
-_ELSEWHERE = ("C1", "d")
-_DUTIFUL = 0.7
-_BENT, _OLD, _HURRY, _AGAIN, _TWO_GROUPS = 0.22, 0.45, 0.07, 0.05, 0.3
-_RESTART, _RESTART_REAL = 0.01, 0.08
-"""Chance that a step is a failover; on a real clock only some plans may have one at all."""
-
-_BY_MOVE = 0.5
-"""Chance that another coordinator takes over by a move instead of a failover."""
-
+_BENT, _OLD, _HURRY = 0.22, 0.45, 0.07
 _DELETE, _OWN = 0.02, 0.4
 """Chance that a step deletes the topic that a plan may delete, and that a commit is for it."""
 _FETCH_GROUPS_SINCE, _ROWS_SINCE = 8, 3
-_SECOND = " again"
 
-_PAUSES: tuple[tuple[float, Pause], ...] = (
+_PAUSES: WeightedPauses = (
     (4, Pause((Ms("short session"),))),
     (2, Pause((Ms("short session"),), minus=True)),
     (2, Pause((Ms("short session"),), parts=2)),
@@ -316,41 +246,13 @@ _PAUSES: tuple[tuple[float, Pause], ...] = (
     (2, Pause((Ms("delay"),))),
     (1, Pause(margins=1)),
 )
-_LONG_PAUSES: tuple[tuple[float, Pause], ...] = (
+_LONG_PAUSES: WeightedPauses = (
     (1, Pause((Ms("session"),))),
     (1, Pause((Ms("session"),), minus=True)),
     (1, Pause((Ms("rebalance"),))),
     (1, Pause((Ms("rebalance"),), minus=True)),
 )
 """Only on a virtual clock."""
-
-
-@dataclass(frozen=True, slots=True)
-class Participants:
-    """The members of a plan, and the group that each belongs to."""
-
-    homes: Mapping[str, str]
-    config: Config
-
-    def others(self, who: str) -> tuple[str, ...]:
-        """Everybody else."""
-        return tuple(name for name in self.homes if name != who)
-
-
-def home_of(who: str) -> str:
-    """Return the group that a member belongs to."""
-    return "h" if who in _ELSEWHERE else "g"
-
-
-def draw_participants(random: Random, config: Config) -> Participants:
-    """Draw members: processes of one or two instances, some dynamic ones, rarely a second group."""
-    few = random.choice([2, 3, len(_PROCESSES)])
-    statics = random.sample(_PROCESSES, random.randint(0, few))
-    dynamics = list(_DYNAMIC[: random.randint(0 if statics else 1, min(few, len(_DYNAMIC)))])
-    homes = dict.fromkeys([*statics, *dynamics], "g")
-    if random.random() < _TWO_GROUPS:
-        homes |= {who: home_of(who) for who in _ELSEWHERE}
-    return Participants(homes, config)
 
 
 SIZE = "group.max.size"
@@ -379,17 +281,21 @@ FAILING_OVER = 2
 """First settings for which there is one broker more, for failovers: each is a process."""
 
 
-class Drawer:
+def draw_participants(random: Random, config: Config) -> Participants:
+    """Draw the members of a plan."""
+    return step_drawer.draw_participants(random, config, (2, 3, 5), 3, 0.3)
+
+
+class Drawer(StepDrawer):
     """Draws steps for one dry run."""
 
+    boundaries = _BY_FIELD
+    any_topic = "u"
+    dutiful = 0.7
+
     def __init__(self, random: Random, dry_run: DryRun, participants: Participants) -> None:
-        self._random = random
-        self._dry_run = dry_run
-        self._participants = participants
-        self._virtual = dry_run.hello.clock == "virtual"
-        self._failover = 0.0
-        if "restart" in dry_run.hello.features:
-            self._failover = _RESTART if self._virtual else _RESTART_REAL
+        super().__init__(random, dry_run, participants)
+        self._pauses = (*_PAUSES, *_LONG_PAUSES) if self._virtual else _PAUSES
         self._deletes = _DELETE if "delete-topics" in dry_run.hello.features else 0.0
 
     def draw(self) -> PlannedStep:
@@ -400,55 +306,29 @@ class Drawer:
             return self._of_one_who_waits(who)
         chance = random.random()
         if chance < 0.06:
-            return PlannedStep(self._pause(), word="pause")
+            return self._pause()
         if chance < 0.08:
             return PlannedStep(Disconnect(who), word="disconnect")
         if 0.08 <= chance < 0.08 + self._failover:
             return self._takeover()
         if 0 <= chance - 0.08 - self._failover < self._deletes:
             return PlannedStep(DeleteTopics((OWN,)), word="delete-topics")
-        again = self._again(who) if chance > 1 - _AGAIN else None
+        again = self._again(who) if chance > 1 - AGAIN else None
         return again or self._request(who, self._kind(who))
-
-    def with_boundary_value(self, act: PlannedStep) -> PlannedStep | None:
-        """Put a boundary value into a field of a request; None where there is none for it."""
-        if not isinstance(act.step, Request):
-            return None
-        who = act.step.who
-        boundary = draw_boundary_value(self._random, act.step.api, act.step.fields)
-        if boundary is None:
-            return None
-        fields = {**act.step.fields, boundary.field: boundary.draw(self._random, self._about(who))}
-        return replace(
-            act, step=structs.replace(act.step, fields=fields), word=f"{act.step.api} {boundary.id}"
-        )
 
     def _of_one_who_waits(self, who: str) -> PlannedStep:
         """Most likely time passes; or the member gives up; or it uses a second connection."""
         random = self._random
         chance = random.random()
         if chance < 0.3:
-            return PlannedStep(self._pause(), word="pause")
+            return self._pause()
         if chance < 0.5:
             return PlannedStep(Disconnect(who), word="disconnect")
         if not self._virtual and chance < 0.5 + self._failover:
             return self._takeover()  # while its request is parked
-        if self._dry_run.waits(who + _SECOND):
-            return PlannedStep(Disconnect(who + _SECOND), word="disconnect")
-        return self._request(who, self._kind(who), who + _SECOND)
-
-    def _takeover(self) -> PlannedStep:
-        """Let another coordinator take over; where it can, by a move as often as by a failover."""
-        if MOVES in self._dry_run.hello.features and self._random.random() < _BY_MOVE:
-            return PlannedStep(MoveCoordinator(), word=MOVES)
-        return PlannedStep(Failover(), word="restart")
-
-    def _somebody(self) -> str:
-        """Choose a member; mostly one for which its group waits, so that the group goes on."""
-        everybody = list(self._participants.homes)
-        if self._random.random() < _DUTIFUL:
-            everybody = [who for who in everybody if self._is_due(who)] or everybody
-        return self._random.choice(everybody)
+        if self._dry_run.waits(who + SECOND):
+            return PlannedStep(Disconnect(who + SECOND), word="disconnect")
+        return self._request(who, self._kind(who), who + SECOND)
 
     def _is_due(self, who: str) -> bool:
         group, member = self._dry_run.group(self._participants.homes[who]), self._seat(who)
@@ -457,24 +337,6 @@ class Drawer:
         if group.state is GroupState.PREPARING:
             return member.joining is None
         return member.owes_sync
-
-    def _pause(self) -> Pause:
-        choices = (*_PAUSES, *_LONG_PAUSES) if self._virtual else _PAUSES
-        pauses = [pause for _, pause in choices]
-        return self._random.choices(pauses, [weight for weight, _ in choices])[0]
-
-    def _again(self, who: str) -> PlannedStep | None:
-        """Repeat a request of a member unchanged, sometimes on another connection."""
-        earlier = [
-            act.step
-            for act in self._dry_run.acts
-            if isinstance(act.step, Request) and act.step.who == who
-        ]
-        if not earlier:
-            return None
-        ask = self._random.choice(earlier)
-        connection = self._random.choice([None, who + _SECOND])
-        return PlannedStep(structs.replace(ask, connection=connection), word=f"{ask.api} as before")
 
     def _seat(self, who: str) -> Member | None:
         """Find the member in its group, as far as it knows its id."""
@@ -541,7 +403,7 @@ class Drawer:
         random = self._random
         if kind in {"leave", "remove", "batch"}:
             boundary = draw_boundary_value(
-                random, _API[kind], ("member_id", "group_instance_id", "group_id")
+                random, _API[kind], ("member_id", "group_instance_id", "group_id"), _BY_FIELD
             )
             if boundary is None:
                 return fields, None
@@ -553,23 +415,10 @@ class Drawer:
             row = msgspec.structs.replace(rows[at], **{boundary.field: value})
             old = {"member_id": value} if boundary.field == "member_id" else {}
             return {**fields, **old, "members": (*rows[:at], row, *rows[at + 1 :])}, boundary
-        boundary = draw_boundary_value(random, _API[kind], fields)
+        boundary = draw_boundary_value(random, _API[kind], fields, _BY_FIELD)
         if boundary is None:
             return fields, None
         return {**fields, boundary.field: boundary.draw(random, self._about(who))}, boundary
-
-    def _about(self, who: str) -> About:
-        home = self._participants.homes.get(who, "g")
-        elsewhere = "h" if home == "g" else "g"
-        no_topic = "missing" if "missing-topics" in self._dry_run.hello.features else "u"
-        return About(
-            who,
-            self._participants.others(who),
-            home,
-            elsewhere,
-            self._participants.config,
-            no_topic,
-        )
 
     def _more(self) -> int:
         """Choose the bytes to send beside what is needed: sometimes more than can be stored."""
@@ -685,7 +534,7 @@ class Drawer:
         if kind == "leave":
             return (row(who),)
         if kind == "remove":
-            return (LeavingMember(member_id="", group_instance_id=random.choice(_INSTANCES)),)
+            return (LeavingMember(member_id="", group_instance_id=random.choice(INSTANCES)),)
         everybody = list(self._participants.homes)
         named = [random.choice(everybody) for _ in range(random.randint(0, 4))]
         return tuple(row(name, by_id=random.random() < 0.8) for name in named)

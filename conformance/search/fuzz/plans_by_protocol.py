@@ -5,33 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from random import Random
-from typing import Any, Protocol
+from typing import Any
 
 from fencepost.conformance.search.fuzz import consumer_generator, generator
 from fencepost.conformance.search.fuzz.dry_run import (
     DryRun,
     GroupShape,
-    PlannedStep,
     group_shape,
 )
-from fencepost.conformance.search.fuzz.generator import Participants
+from fencepost.conformance.search.fuzz.step_drawer import Participants, StepDrawer
 from fencepost.model.coordinator import Config
 from fencepost.model.plans.steps import PlanStep
 from fencepost.model.revision import Revision
 
 Settings = Mapping[str, int | None]
-
-
-class StepDrawer(Protocol):
-    """Draws the steps of one plan."""
-
-    def draw(self) -> PlannedStep:
-        """Draw a step."""
-        ...
-
-    def with_boundary_value(self, act: PlannedStep) -> PlannedStep | None:
-        """Put a boundary value into a field of a request; None where there is none for it."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
