@@ -5,23 +5,19 @@ The page of each finding is made by `consumer_findings_page`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from fencepost.conformance.cases.bridge.bridge_script import BridgeScript, policy
+from fencepost.conformance.cases.case_registry import Write
 from fencepost.conformance.cases.consumer.consumer_script import (
     FULL,
     SHORT_SESSION,
     ConsumerScript,
 )
-from fencepost.model.consumer.settings import ASSIGNMENT_INTERVAL
 from fencepost.model.coordinator import Config
-from fencepost.model.plans.plan_order import DELAY
 from fencepost.model.plans.steps import Ms, Needs, Plan
 from fencepost.model.table.table import Level
 
-Write = Callable[[Any], None]
 KAFKA = {
     "consumer-4.0": "4.0.1",
     "consumer-4.1": "4.1.2",
@@ -32,7 +28,6 @@ KAFKA = {
 }
 """The revision of each release on which the catalogue ran, and the release, the oldest first."""
 ALL = tuple(KAFKA)
-_MIXED: Config = {ASSIGNMENT_INTERVAL: 0, DELAY: 0}
 UP_TO_4_1 = ALL[:2]
 SINCE_4_3 = ALL[3:]
 UP_TO_4_3_1 = ALL[:-1]
@@ -47,8 +42,8 @@ class Finding:
     a table.  `operators` and `authors`: what they can do.  `has`: the revisions that have it.
     `shows`: a regular expression that the steps of the run match where it is.  `judge`: the
     revision by which the run is judged, which has the right answer; "": none says what is right.
-    `target`: on which the trace was recorded.  `settings`: for a target that takes them.  `kind`:
-    the class of its script, which tells if the group has classic members.
+    `target`: on which the trace was recorded.  `kind`: the class of its script, which tells if the
+    group has classic members.  `further`: settings beside those of that class.
     """
 
     name: str
@@ -66,7 +61,7 @@ class Finding:
     write: Write
     config: dict[str, int | None] = field(default_factory=dict)
     features: tuple[str, ...] = ()
-    settings: Config = field(default_factory=lambda: {ASSIGNMENT_INTERVAL: 0})
+    further: Config = field(default_factory=dict)
     kind: type[ConsumerScript] = ConsumerScript
 
     @property
@@ -77,6 +72,11 @@ class Finding:
     def revision_of(self, release: str) -> str:
         """Return the revision of a release that judges the run: that of mixed groups, or itself."""
         return release.replace("consumer-", "mixed-") if self.is_mixed else release
+
+    @property
+    def settings(self) -> Config:
+        """Return the settings for a target that takes them."""
+        return {**self.kind.SETTINGS, **self.further}
 
     def plan(self) -> Plan:
         """Return the run that shows it."""
@@ -522,7 +522,6 @@ FINDINGS = (
         target="kafka:4.4.0",
         write=_classic_not_called,
         config={**policy("upgrade")},
-        settings=_MIXED,
         kind=BridgeScript,
     ),
     Finding(
@@ -542,7 +541,6 @@ FINDINGS = (
         judge="",
         target="kafka:4.4.0",
         write=_classic_takes_over,
-        settings=_MIXED,
         kind=BridgeScript,
     ),
     Finding(
@@ -563,7 +561,7 @@ FINDINGS = (
         target="kafka:4.4.0",
         write=_classic_session,
         features=("restart",),
-        settings={**_MIXED, **SHORT_SESSION},
+        further=SHORT_SESSION,
         kind=BridgeScript,
     ),
     Finding(
@@ -583,7 +581,6 @@ FINDINGS = (
         judge="",
         target="kafka:4.4.0",
         write=_slow_classic_member,
-        settings=_MIXED,
         kind=BridgeScript,
     ),
 )

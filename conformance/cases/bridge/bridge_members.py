@@ -7,13 +7,12 @@ from fencepost.conformance.cases.bridge.bridge_script import (
     BridgeScript,
     owning,
     policy,
-    registry,
 )
 from fencepost.conformance.cases.consumer.consumer_script import BOTH, FULL
 from fencepost.conformance.cases.script import NOBODY, RENEWED, STICKY
 from fencepost.model.plans.steps import GenerationOf, IdOf
 
-CASES = registry()
+CASES = BridgeScript.registry()
 case = CASES.case
 
 _BROKEN = (("range", owning()[0][1][:5]),)

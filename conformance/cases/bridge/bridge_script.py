@@ -8,13 +8,11 @@ topic t.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
-from fencepost.conformance.cases.case_registry import Registry
 from fencepost.conformance.cases.consumer.consumer_script import ALL, ConsumerScript
 from fencepost.conformance.cases.script import CASE_PARTITIONS, Script, SetUp
-from fencepost.model.consumer.settings import ASSIGNMENT_INTERVAL
-from fencepost.model.coordinator import MIGRATION_POLICY, NAMED_VALUES
+from fencepost.model.coordinator import MIGRATION_POLICY, NAMED_VALUES, Config
 from fencepost.model.messages.subscription import (
     Subscription,
     TopicPartition,
@@ -74,6 +72,9 @@ class ClassicScript(Script):
 class BridgeScript(ConsumerScript):
     """The steps of one case of mixed groups."""
 
+    SETTINGS: ClassVar[Config] = {**ConsumerScript.SETTINGS, DELAY: 0}
+    """The settings for cases of this class: a coordinator delays nothing."""
+
     def __init__(self, *, delayed: bool, way: SetUp | None = None) -> None:
         super().__init__(delayed=delayed, way=way)
         self.classic = ClassicScript(delayed=delayed, way=way)
@@ -88,11 +89,3 @@ class BridgeScript(ConsumerScript):
         """Make a consumer group of A1 and B1; A2 of the classic protocol takes A1's place."""
         self.reconciled("A1", "B1")
         self.classic.joined("A2")
-
-
-def registry(**settings: int) -> Registry:
-    """Return a registry for cases of mixed groups: nothing is delayed.
-
-    `settings`: further ones.
-    """
-    return Registry(BridgeScript, settings={ASSIGNMENT_INTERVAL: 0, DELAY: 0, **settings})

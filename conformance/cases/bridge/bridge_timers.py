@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from fencepost.conformance.cases.bridge.bridge_script import BridgeScript, policy, registry
+from fencepost.conformance.cases.bridge.bridge_script import BridgeScript, policy
 from fencepost.conformance.cases.consumer.consumer_script import BOTH, SHORT_SESSION
 from fencepost.model.plans.steps import Ms
 
-CASES = registry()
+CASES = BridgeScript.registry()
 case = CASES.case
-SHORT = registry(**SHORT_SESSION)
+SHORT = BridgeScript.registry(**SHORT_SESSION)
 _LATE = Ms("short rebalance")
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from fencepost.conformance.cases.consumer.consumer_script import ConsumerScript, registry
+from fencepost.conformance.cases.consumer.consumer_script import ConsumerScript
 
-CASES = registry()
+CASES = ConsumerScript.registry()
 case = CASES.case
 
 

@@ -9,11 +9,10 @@ from fencepost.conformance.cases.consumer.consumer_script import (
     NOBODY,
     ConsumerScript,
     owned,
-    registry,
 )
 from fencepost.model.plans.steps import EpochOf, OwnedOf
 
-CASES = registry()
+CASES = ConsumerScript.registry()
 case = CASES.case
 
 

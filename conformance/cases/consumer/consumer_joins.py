@@ -7,11 +7,10 @@ from fencepost.conformance.cases.consumer.consumer_script import (
     FULL,
     ConsumerScript,
     owned,
-    registry,
 )
 from fencepost.model.plans.steps import IdOf
 
-CASES = registry()
+CASES = ConsumerScript.registry()
 case = CASES.case
 
 

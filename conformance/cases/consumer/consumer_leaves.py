@@ -5,10 +5,9 @@ from __future__ import annotations
 from fencepost.conformance.cases.consumer.consumer_script import (
     NOBODY,
     ConsumerScript,
-    registry,
 )
 
-CASES = registry()
+CASES = ConsumerScript.registry()
 case = CASES.case
 
 

@@ -6,11 +6,10 @@ from fencepost.conformance.cases.consumer.consumer_script import (
     ALL,
     NOBODY,
     ConsumerScript,
-    registry,
 )
 from fencepost.model.plans.steps import EpochOf
 
-CASES = registry()
+CASES = ConsumerScript.registry()
 case = CASES.case
 
 

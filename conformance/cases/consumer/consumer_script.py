@@ -9,12 +9,13 @@ partitions that it was told last.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from fencepost.conformance.cases.case_registry import Registry
 from fencepost.conformance.cases.script import AUTO, CASE_PARTITIONS, CASE_TOPICS, Script
 from fencepost.model.consumer.settings import ASSIGNMENT_INTERVAL, MAX_SIZE, SESSION_TIMEOUT
 from fencepost.model.consumer.topics import rows_of
+from fencepost.model.coordinator import Config
 from fencepost.model.messages.messages import (
     CommitPartition,
     CommitTopic,
@@ -42,8 +43,27 @@ def owned(*numbers: int) -> Any:
     return rows_of(TopicPartition("t", number) for number in numbers)
 
 
+def sender(who: str, group: str, member_id: Any, epoch: Any) -> dict[str, Any]:
+    """Return the fields of a heartbeat that name its sender."""
+    return {
+        "group_id": group,
+        "member_id": who if member_id is AUTO else member_id,
+        "member_epoch": EpochOf(who) if epoch is AUTO else epoch,
+    }
+
+
 class ConsumerScript(Script):
     """The steps of one case of the consumer protocol."""
+
+    SETTINGS: ClassVar[Config] = {ASSIGNMENT_INTERVAL: 0}
+    """The settings for cases of this class: a coordinator makes new targets at once."""
+    HEARTBEAT: ClassVar[str] = "ConsumerGroupHeartbeat"
+    """The API of joins, heartbeats and leaves."""
+
+    @classmethod
+    def registry(cls, **settings: int) -> Registry:
+        """Return a registry for cases of this class; `settings`: further ones."""
+        return Registry(cls, settings={**cls.SETTINGS, **settings})
 
     def join(
         self,
@@ -65,9 +85,7 @@ class ConsumerScript(Script):
         """
         for name in who:
             says: dict[str, Any] = {
-                "group_id": group,
-                "member_id": name if member_id is AUTO else member_id,
-                "member_epoch": 0,
+                **sender(name, group, member_id, 0),
                 "subscribed_topic_names": topics,
                 "topic_partitions": owns,
                 "rebalance_timeout_ms": Ms("rebalance") if rebalance is AUTO else rebalance,
@@ -93,9 +111,7 @@ class ConsumerScript(Script):
         """
         for name in who:
             says = {
-                "group_id": group,
-                "member_id": name if member_id is AUTO else member_id,
-                "member_epoch": EpochOf(name) if epoch is AUTO else epoch,
+                **sender(name, group, member_id, epoch),
                 "topic_partitions": OwnedOf(name) if owns is AUTO else owns,
             }
             if "subscribed_topic_names" in fields and version > 0:
@@ -118,7 +134,7 @@ class ConsumerScript(Script):
         mine = instance_of(who) if instance is AUTO else instance
         if mine is not None:
             says["instance_id"] = mine
-        self.ask(who, "ConsumerGroupHeartbeat", version=version, **says)
+        self.ask(who, self.HEARTBEAT, version=version, **says)
 
     # Groups in a state.
 
@@ -227,11 +243,3 @@ class ConsumerScript(Script):
     def outlast_session(self, *, beating: Sequence[str] = ()) -> None:
         """Let the group's session timeout pass and a margin more, while some heartbeat."""
         self.outlast("group session", beating=beating)
-
-
-def registry(**settings: int) -> Registry:
-    """Return a registry for cases of this protocol: new targets are made at once.
-
-    `settings`: further ones.
-    """
-    return Registry(ConsumerScript, settings={ASSIGNMENT_INTERVAL: 0, **settings})

@@ -11,13 +11,12 @@ from fencepost.conformance.cases.consumer.consumer_script import (
     SHORT_SESSION,
     ConsumerScript,
     owned,
-    registry,
 )
 from fencepost.conformance.cases.script import AUTO
 from fencepost.model.consumer.settings import ASSIGNMENT_INTERVAL
 from fencepost.model.plans.steps import EpochOf, Ms, OwnedOf
 
-CASES = registry(**SHORT_SESSION)
+CASES = ConsumerScript.registry(**SHORT_SESSION)
 case = CASES.case
 
 
@@ -346,7 +345,7 @@ def released_member_is_not_hurried(s: ConsumerScript) -> None:
 
 # Failovers.
 
-FAILOVERS = registry()
+FAILOVERS = ConsumerScript.registry()
 
 
 @FAILOVERS.case("CG-FAILOVER-GROUP", "CG-JOIN-UNRELEASED", features=("restart",))

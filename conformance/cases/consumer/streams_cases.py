@@ -9,14 +9,13 @@ from fencepost.conformance.cases.consumer.consumer_script import FULL, NOBODY
 from fencepost.conformance.cases.consumer.streams_script import (
     OTHER_PROCESS,
     StreamsScript,
-    registry,
     tags,
     tasks,
     topology,
 )
 from fencepost.model.plans.steps import EpochOf, Ms
 
-CASES = registry()
+CASES = StreamsScript.registry()
 case = CASES.case
 
 

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from fencepost.conformance.cases.case_registry import Registry
-from fencepost.conformance.cases.consumer.consumer_script import ConsumerScript
+from fencepost.conformance.cases.consumer.consumer_script import ConsumerScript, sender
 from fencepost.conformance.cases.script import AUTO
-from fencepost.model.consumer.settings import ASSIGNMENT_INTERVAL
 from fencepost.model.messages.streams_messages import KeyValue, Subtopology, TaskIds, Topology
-from fencepost.model.plans.steps import EpochOf, Ms, OwnedOf, instance_of
+from fencepost.model.plans.steps import Ms, OwnedOf
 
 PROCESS, OTHER_PROCESS = "p1", "p2"
 
@@ -43,6 +41,8 @@ def tags(**pairs: str) -> tuple[KeyValue, ...]:
 class StreamsScript(ConsumerScript):
     """The steps of one case of streams groups."""
 
+    HEARTBEAT = "StreamsGroupHeartbeat"
+
     def join(
         self,
         *who: str,
@@ -57,9 +57,7 @@ class StreamsScript(ConsumerScript):
         """Send a join for each, with epoch 0; `fields`: of `ask` and of the request."""
         for name in who:
             says: dict[str, Any] = {
-                "group_id": group,
-                "member_id": name if member_id is AUTO else member_id,
-                "member_epoch": 0,
+                **sender(name, group, member_id, 0),
                 "topology": topology,
                 "process_id": process,
                 "active_tasks": (),
@@ -67,7 +65,7 @@ class StreamsScript(ConsumerScript):
                 "warmup_tasks": (),
                 "rebalance_timeout_ms": Ms("rebalance") if rebalance is AUTO else rebalance,
             }
-            self._tell(name, instance, {**says, **fields})
+            self._heartbeat(name, instance, 0, {**says, **fields})
 
     def beat(
         self,
@@ -83,24 +81,9 @@ class StreamsScript(ConsumerScript):
         for name in who:
             others = None if owns is None else ()
             says = {
-                "group_id": group,
-                "member_id": name if member_id is AUTO else member_id,
-                "member_epoch": EpochOf(name) if epoch is AUTO else epoch,
+                **sender(name, group, member_id, epoch),
                 "active_tasks": OwnedOf(name) if owns is AUTO else owns,
                 "standby_tasks": others,
                 "warmup_tasks": others,
             }
-            self._tell(name, instance, {**says, **fields})
-
-    def _tell(self, who: str, instance: Any, says: dict[str, Any]) -> None:
-        mine = instance_of(who) if instance is AUTO else instance
-        fields = {**says, "instance_id": mine} if mine is not None else dict(says)
-        self.ask(who, "StreamsGroupHeartbeat", version=0, **fields)
-
-
-def registry(**settings: int) -> Registry:
-    """Return a registry for cases of streams groups: new targets are made at once.
-
-    `settings`: further ones.
-    """
-    return Registry(StreamsScript, settings={ASSIGNMENT_INTERVAL: 0, **settings})
+            self._heartbeat(name, instance, 0, {**says, **fields})

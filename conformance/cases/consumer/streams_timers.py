@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from fencepost.conformance.cases.consumer.consumer_script import SHORT_SESSION
-from fencepost.conformance.cases.consumer.streams_script import StreamsScript, registry
+from fencepost.conformance.cases.consumer.streams_script import StreamsScript
 from fencepost.model.plans.steps import Ms, OwnedOf
 
-CASES = registry(**SHORT_SESSION)
-FAILOVERS = registry()
+CASES = StreamsScript.registry(**SHORT_SESSION)
+FAILOVERS = StreamsScript.registry()
 """Cases with the usual session timeout, which a failover must not end."""
 case = CASES.case
 
