@@ -121,8 +121,7 @@ def upgrade_of_an_empty_group(s: BridgeScript) -> None:
 @case("MG-UPGRADE", "CG-JOIN-RETURN", "MG-DOWNGRADE-REPLACED")
 def whole_roll_and_back(s: BridgeScript) -> None:
     """All members restart with the consumer protocol, and later with the classic one again."""
-    s.classic.stable("A1", "B1")
-    s.join("A2")
+    s.upgraded()
     s.classic.beat("B1")
     s.join("B2")
     s.beat("A2", "B2")
@@ -208,16 +207,14 @@ def newcomer_to_a_full_classic_group(s: BridgeScript) -> None:
 def upgrade_of_a_group_whose_assignor_has_data(s: BridgeScript) -> None:
     """An assignment has user data, which nobody but its assignor can read."""
     s.classic.user_data = b"sticky"
-    s.classic.stable("A1", "B1")
-    s.join("A2")
+    s.upgraded()
     s.classic.beat("A1", "B1")
 
 
 @case("MG-UPGRADE", "CG-JOIN-TAKE-CLASSIC")
 def upgrade_of_a_group_whose_subscriptions_have_data(s: BridgeScript) -> None:
     """Only a subscription has user data: that is no obstacle."""
-    s.classic.stable("A1", "B1", protocols=owning(user_data=b"sticky"))
-    s.join("A2")
+    s.upgraded(protocols=owning(user_data=b"sticky"))
     s.classic.beat("B1")
 
 

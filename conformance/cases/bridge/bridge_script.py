@@ -80,12 +80,18 @@ class BridgeScript(ConsumerScript):
         self.classic = ClassicScript(delayed=delayed, way=way)
         self.classic.steps, self.classic.set_up = self.steps, self.set_up
 
-    def upgraded(self) -> None:
-        """Make a classic group of A1 and B1; A2 of the consumer protocol takes A1's place."""
-        self.classic.stable("A1", "B1")
+    def upgraded(self, **join: Any) -> None:
+        """Make a classic group of A1 and B1; A2 of the consumer protocol takes A1's place.
+
+        `join`: fields of A1's and B1's joins.
+        """
+        self.classic.stable("A1", "B1", **join)
         self.join("A2")
 
-    def mixed(self) -> None:
-        """Make a consumer group of A1 and B1; A2 of the classic protocol takes A1's place."""
+    def mixed(self, **join: Any) -> None:
+        """Make a consumer group of A1 and B1; A2 of the classic protocol takes A1's place.
+
+        `join`: fields of A2's join.
+        """
         self.reconciled("A1", "B1")
-        self.classic.joined("A2")
+        self.classic.joined("A2", **join)

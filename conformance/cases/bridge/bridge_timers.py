@@ -9,14 +9,13 @@ from fencepost.model.plans.steps import Ms
 CASES = BridgeScript.registry()
 case = CASES.case
 SHORT = BridgeScript.registry(**SHORT_SESSION)
-_LATE = Ms("short rebalance")
+_SHORT_S, _SHORT_R = Ms("short session"), Ms("short rebalance")
 
 
 @case("CG-SESSION-EXPIRED", "MG-HEARTBEAT-INSTANCE-UNMAPPED")
 def silent_classic_member(s: BridgeScript) -> None:
     """A classic member is silent for the session of its join: it is removed, though static."""
-    s.reconciled("A1", "B1")
-    s.classic.joined("A2", session=Ms("short session"))
+    s.mixed(session=_SHORT_S)
     s.outlast("short session", beating=("B1",))
     s.classic.beat("A2")
     s.beat("B1")
@@ -26,8 +25,7 @@ def silent_classic_member(s: BridgeScript) -> None:
 @case("MG-HEARTBEAT", "MG-SYNC")
 def heartbeats_prolong_the_session(s: BridgeScript) -> None:
     """Each heartbeat of a classic member begins its session anew."""
-    s.reconciled("A1", "B1")
-    s.classic.joined("A2", session=Ms("short session"))
+    s.mixed(session=_SHORT_S)
     s.pause("short session", minus=True, margins=2)
     s.classic.beat("A2")
     s.pause("short session", minus=True, margins=2)
@@ -38,10 +36,9 @@ def heartbeats_prolong_the_session(s: BridgeScript) -> None:
 @case("MG-JOIN-AGAIN", "MG-SYNC")
 def joins_and_syncs_prolong_the_session(s: BridgeScript) -> None:
     """Each join and each sync of a classic member begins its session anew."""
-    s.reconciled("A1", "B1")
-    s.classic.joined("A2", session=Ms("short session"))
+    s.mixed(session=_SHORT_S)
     s.pause("short session", minus=True, margins=2)
-    s.classic.join("A2", session=Ms("short session"), wait=True)
+    s.classic.join("A2", session=_SHORT_S, wait=True)
     for _ in range(2):
         s.pause("short session", minus=True, margins=2)
         s.classic.sync("A2", wait=True)
@@ -52,22 +49,20 @@ def joins_and_syncs_prolong_the_session(s: BridgeScript) -> None:
 @case("MG-HEARTBEAT-REJOIN", "MG-JOIN-AGAIN")
 def calls_to_rejoin_prolong_the_session(s: BridgeScript) -> None:
     """A heartbeat that calls a classic member to join again begins its session anew, too."""
-    s.reconciled("A1", "B1")
-    s.classic.joined("A2", session=Ms("short session"))
+    s.mixed(session=_SHORT_S)
     s.join("C1")
     s.pause("short session", minus=True, margins=2)
     s.classic.beat("A2")
     s.keep("B1", "C1")
     s.pause("short session", minus=True, margins=2)
-    s.classic.join("A2", session=Ms("short session"), wait=True)
+    s.classic.join("A2", session=_SHORT_S, wait=True)
     s.describe()
 
 
 @case("MG-JOIN-EXPIRED", "MG-HEARTBEAT-REJOIN")
 def call_to_rejoin_is_not_followed(s: BridgeScript) -> None:
     """A classic member hears REBALANCE_IN_PROGRESS, and doesn't join again within its R."""
-    s.reconciled("A1", "B1")
-    s.classic.joined("A2", rebalance=_LATE)
+    s.mixed(rebalance=_SHORT_R)
     s.join("C1")
     s.classic.beat("A2")
     s.pause("short rebalance")
@@ -78,8 +73,7 @@ def call_to_rejoin_is_not_followed(s: BridgeScript) -> None:
 @case("MG-JOIN-EXPIRED", "MG-SYNC-REJOIN")
 def sync_that_calls_to_rejoin_is_not_followed(s: BridgeScript) -> None:
     """A classic member hears so with its sync, and doesn't join again within its R."""
-    s.reconciled("A1", "B1")
-    s.classic.joined("A2", rebalance=_LATE)
+    s.mixed(rebalance=_SHORT_R)
     s.join("C1")
     s.classic.sync("A2", wait=True)
     s.pause("short rebalance")
@@ -90,8 +84,7 @@ def sync_that_calls_to_rejoin_is_not_followed(s: BridgeScript) -> None:
 @case("MG-JOIN-EXPIRED", "MG-HEARTBEAT-REJOIN")
 def further_calls_to_rejoin_prolong_nothing(s: BridgeScript) -> None:
     """Further heartbeats of a member that is to join again don't begin its R anew."""
-    s.reconciled("A1", "B1")
-    s.classic.joined("A2", rebalance=_LATE)
+    s.mixed(rebalance=_SHORT_R)
     s.join("C1")
     s.classic.beat("A2")
     s.pause("short rebalance", minus=True, margins=2)
@@ -104,11 +97,10 @@ def further_calls_to_rejoin_prolong_nothing(s: BridgeScript) -> None:
 @case("MG-JOIN-AGAIN", "MG-HEARTBEAT-REJOIN")
 def call_to_rejoin_is_followed(s: BridgeScript) -> None:
     """A classic member joins again and syncs within its R, and stays."""
-    s.reconciled("A1", "B1")
-    s.classic.joined("A2", rebalance=_LATE)
+    s.mixed(rebalance=_SHORT_R)
     s.join("C1")
     s.classic.beat("A2")
-    s.classic.joined("A2", rebalance=_LATE)
+    s.classic.joined("A2", rebalance=_SHORT_R)
     s.pause("short rebalance")
     s.classic.beat("A2")
     s.describe()
@@ -118,7 +110,7 @@ def call_to_rejoin_is_followed(s: BridgeScript) -> None:
 def sync_that_never_comes(s: BridgeScript) -> None:
     """A classic member joins and doesn't sync within its R: it is removed, though static."""
     s.reconciled("A1", "B1")
-    s.classic.join("A2", rebalance=_LATE, wait=True)
+    s.classic.join("A2", rebalance=_SHORT_R, wait=True)
     s.pause("short rebalance")
     s.classic.beat("A2")
     s.describe()
@@ -128,7 +120,7 @@ def sync_that_never_comes(s: BridgeScript) -> None:
 def heartbeats_are_no_sync(s: BridgeScript) -> None:
     """Heartbeats don't prolong the time for the sync."""
     s.reconciled("A1", "B1")
-    s.classic.join("A2", rebalance=_LATE, wait=True)
+    s.classic.join("A2", rebalance=_SHORT_R, wait=True)
     s.pause("short rebalance", minus=True, margins=2)
     s.classic.beat("A2")
     s.pause(margins=4)
@@ -138,8 +130,7 @@ def heartbeats_are_no_sync(s: BridgeScript) -> None:
 @case("MG-SYNC")
 def sync_in_time(s: BridgeScript) -> None:
     """A classic member syncs within its R, and stays."""
-    s.reconciled("A1", "B1")
-    s.classic.joined("A2", rebalance=_LATE)
+    s.mixed(rebalance=_SHORT_R)
     s.pause("short rebalance")
     s.classic.beat("A2")
     s.describe()
@@ -149,7 +140,7 @@ def sync_in_time(s: BridgeScript) -> None:
 def sync_that_is_refused(s: BridgeScript) -> None:
     """A sync that is refused doesn't end the time for it."""
     s.reconciled("A1", "B1")
-    s.classic.join("A2", rebalance=_LATE, wait=True)
+    s.classic.join("A2", rebalance=_SHORT_R, wait=True)
     s.join("C1")
     s.pause("short rebalance", minus=True, margins=1)
     s.classic.sync("A2", wait=True)
@@ -162,7 +153,7 @@ def sync_that_is_refused(s: BridgeScript) -> None:
 def last_member_never_syncs(s: BridgeScript) -> None:
     """The only member left is a classic one that doesn't sync: the group is empty then."""
     s.reconciled("A1", "B1")
-    s.classic.join("A2", rebalance=_LATE, wait=True)
+    s.classic.join("A2", rebalance=_SHORT_R, wait=True)
     s.join("C1")
     s.leave("B1")
     s.pause("short rebalance")
@@ -173,8 +164,7 @@ def last_member_never_syncs(s: BridgeScript) -> None:
 @case("MG-HEARTBEAT")
 def heartbeat_after_an_upgrade_in_time(s: BridgeScript) -> None:
     """After an upgrade a classic member goes on with its session."""
-    s.classic.stable("A1", "B1", session=Ms("short session"))
-    s.join("A2")
+    s.upgraded(session=_SHORT_S)
     s.pause("short session", minus=True, margins=2)
     s.classic.beat("B1")
     s.pause("short session", minus=True, margins=2)
@@ -185,8 +175,7 @@ def heartbeat_after_an_upgrade_in_time(s: BridgeScript) -> None:
 @case("CG-SESSION-EXPIRED", "MG-UPGRADE")
 def silence_after_an_upgrade(s: BridgeScript) -> None:
     """A classic member is silent after an upgrade: it is removed when its session ends."""
-    s.classic.stable("A1", "B1", session=Ms("short session"))
-    s.join("A2")
+    s.upgraded(session=_SHORT_S)
     s.pause("short session")
     s.classic.beat("B1")
     s.describe()
@@ -205,8 +194,8 @@ def last_consumer_member_expires(s: BridgeScript) -> None:
 def newcomers_that_never_sync(s: BridgeScript) -> None:
     """New classic members, of each kind, don't sync within their R: they are removed."""
     s.join("A1")
-    s.classic.join("B1", "m", "m", rebalance=_LATE, wait=True)
-    s.classic.join("n", version=3, rebalance=_LATE, wait=True)
+    s.classic.join("B1", "m", "m", rebalance=_SHORT_R, wait=True)
+    s.classic.join("n", version=3, rebalance=_SHORT_R, wait=True)
     s.describe()
     s.pause("short rebalance")
     s.describe()
@@ -216,8 +205,8 @@ def newcomers_that_never_sync(s: BridgeScript) -> None:
 def newcomers_that_are_silent(s: BridgeScript) -> None:
     """New classic members, of each kind, are silent: they are removed when their sessions end."""
     s.join("A1")
-    s.classic.join("B1", "m", "m", session=Ms("short session"), wait=True)
-    s.classic.join("n", version=3, session=Ms("short session"), wait=True)
+    s.classic.join("B1", "m", "m", session=_SHORT_S, wait=True)
+    s.classic.join("n", version=3, session=_SHORT_S, wait=True)
     s.pause("short session")
     s.describe()
 
@@ -226,7 +215,7 @@ def newcomers_that_are_silent(s: BridgeScript) -> None:
 def successor_that_is_silent(s: BridgeScript) -> None:
     """A classic process replaces a member and is silent: it is removed when its session ends."""
     s.reconciled("A1", "B1")
-    s.classic.join("A2", session=Ms("short session"), wait=True)
+    s.classic.join("A2", session=_SHORT_S, wait=True)
     s.pause("short session")
     s.describe()
 
@@ -234,9 +223,8 @@ def successor_that_is_silent(s: BridgeScript) -> None:
 @case("MG-JOIN-AGAIN", "MG-SYNC-EXPIRED")
 def member_that_joins_again_and_never_syncs(s: BridgeScript) -> None:
     """A classic member joins again, and doesn't sync within its R."""
-    s.reconciled("A1", "B1")
-    s.classic.joined("A2", rebalance=_LATE)
-    s.classic.join("A2", rebalance=_LATE, wait=True)
+    s.mixed(rebalance=_SHORT_R)
+    s.classic.join("A2", rebalance=_SHORT_R, wait=True)
     s.pause("short rebalance")
     s.describe()
 
@@ -245,7 +233,7 @@ def member_that_joins_again_and_never_syncs(s: BridgeScript) -> None:
 def lone_member_that_never_syncs(s: BridgeScript) -> None:
     """The only member is a classic one, and doesn't sync within its R: the group is empty."""
     s.join("A1")
-    s.classic.join("A2", rebalance=_LATE, wait=True)
+    s.classic.join("A2", rebalance=_SHORT_R, wait=True)
     s.pause("short rebalance")
     s.describe()
 
@@ -253,8 +241,7 @@ def lone_member_that_never_syncs(s: BridgeScript) -> None:
 @case("MG-JOIN-EXPIRED", "MG-DOWNGRADE-POLICY", config=policy("upgrade"))
 def lone_member_that_never_joins_again(s: BridgeScript) -> None:
     """The only member is a classic one, and doesn't join again within its R: the group is empty."""
-    s.reconciled("A1", "B1")
-    s.classic.joined("A2", rebalance=_LATE)
+    s.mixed(rebalance=_SHORT_R)
     s.join("C1")
     s.classic.beat("A2")
     s.leave("B1")
