@@ -1,9 +1,9 @@
-"""Run cases of the consumer protocol, and of mixed groups, in process; make wrong rules."""
+"""Run cases of the consumer protocol and of mixed groups in process; make wrong rules."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -24,7 +24,7 @@ BASE = revisions.find("consumer-4.3")
 
 @dataclass(frozen=True)
 class Ran:
-    """What came of a case: why it did not pass (None: it did), and what the oracle said."""
+    """The result of a case: the reason why it did not pass (None: it did), and the verdict."""
 
     why: str | None
     verdict: Verdict | None
@@ -60,6 +60,27 @@ def play(case: Entry, target: Revision = BASE, judge: Revision = BASE) -> Ran:
     return asyncio.run(_play(case, target, judge))
 
 
+def applies(case: Entry, revision: Revision) -> bool:
+    """Return True if a revision has all rules of a case."""
+    there = {rule.id for _, rule in revision.rules() if rule.defensive is None}
+    return set(case.rules) <= there
+
+
+def is_reachable(rule: Rule) -> bool:
+    """Return True if cases can reach a rule."""
+    return rule.defensive is None and "-COORDINATOR-" not in rule.id
+
+
+def rules_used(cases: Iterable[Entry], played: Callable[[str], Ran]) -> set[str]:
+    """Return the ids of the rules that explain the answers in cases, each with a verdict."""
+    used: set[str] = set()
+    for case in cases:
+        verdict = played(case.id).verdict
+        assert verdict is not None
+        used |= verdict.used
+    return used
+
+
 @dataclass(frozen=True)
 class WrongRule:
     """A rule of a revision, or of a part of it, with one thing wrong."""
@@ -79,13 +100,25 @@ class WrongRule:
 
         return replace(derived(self.base), parts=tuple(map(derived, self.base.parts)))
 
+    def cases(self, cases: Iterable[Entry], played: Callable[[str], Ran]) -> list[Entry]:
+        """Return the cases that use the right rule, first those that are about it.
+
+        `played`: the run of a case on the right revision, by its id.
+        """
+        using = [
+            case
+            for case in cases
+            if (verdict := played(case.id).verdict) and self.rule.id in verdict.used
+        ]
+        return sorted(using, key=lambda case: self.rule.id not in case.rules)
+
 
 def wrong_rules(
     base: Revision = BASE, rules: Iterable[tuple[Table, Rule]] | None = None
 ) -> Iterator[WrongRule]:
-    """Every reachable rule with another answer, and without each of its effects."""
+    """Yield every reachable rule with another answer, and without each of its effects."""
     for table, rule in base.rules() if rules is None else rules:
-        if rule.defensive is not None or "-COORDINATOR-" in rule.id:
+        if not is_reachable(rule):
             continue
         for error in _other(rule.answer) if rule.answer is not None else ():
             name = f"{rule.id} answers {error.name}"

@@ -5,11 +5,18 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
-from support.consumer_cases import Ran, WrongRule, play, wrong_rules
+from support.consumer_cases import (
+    Ran,
+    WrongRule,
+    applies,
+    is_reachable,
+    play,
+    rules_used,
+    wrong_rules,
+)
 
 from fencepost.conformance.cases import MIXED_ENTRIES, entry
 from fencepost.conformance.cases.case_registry import Entry
-from fencepost.model.revision import Revision
 from fencepost.model.revisions import revisions
 
 BASE = revisions.find("mixed-4.4")
@@ -26,29 +33,17 @@ def played(case_id: str) -> Ran:
     return play(entry(case_id), BASE, BASE)
 
 
-def _applies(case: Entry, revision: Revision) -> bool:
-    there = {rule.id for _, rule in revision.rules() if rule.defensive is None}
-    return set(case.rules) <= there
-
-
 @pytest.mark.parametrize("name", revisions.MIXED_NAMES)
 @pytest.mark.parametrize("case", MIXED_ENTRIES, ids=lambda case: case.id)
 def test_a_case_holds_for_each_revision(case: Entry, name: str) -> None:
     revision = revisions.find(name)
-    if _applies(case, revision):
+    if applies(case, revision):
         assert play(case, revision, revision).why is None
 
 
 def test_every_reachable_rule_is_covered() -> None:
-    used: set[str] = set()
-    for case in MIXED_ENTRIES:
-        verdict = played(case.id).verdict
-        assert verdict is not None
-        used |= verdict.used
-    reachable = {
-        rule.id for _, rule in RULES if rule.defensive is None and "-COORDINATOR-" not in rule.id
-    }
-    assert reachable <= used
+    reachable = {rule.id for _, rule in RULES if is_reachable(rule)}
+    assert reachable <= rules_used(MIXED_ENTRIES, played)
 
 
 _WORD = "says in words what the handler does in any case"
@@ -65,11 +60,6 @@ WRONG = list(wrong_rules(BASE, RULES))
 @pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.name)
 def test_a_wrong_rule_is_noticed(wrong: WrongRule) -> None:
     revision = wrong.revision()
-    using = [
-        case
-        for case in MIXED_ENTRIES
-        if (verdict := played(case.id).verdict) and wrong.rule.id in verdict.used
-    ]
-    using.sort(key=lambda case: wrong.rule.id not in case.rules)
+    using = wrong.cases(MIXED_ENTRIES, played)
     noticed = any(play(case, revision, BASE).is_caught for case in using)
     assert noticed is (wrong.name not in UNSEEN), UNSEEN.get(wrong.name)

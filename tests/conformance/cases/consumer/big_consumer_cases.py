@@ -5,7 +5,16 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
-from support.consumer_cases import BASE, Ran, WrongRule, play, wrong_rules
+from support.consumer_cases import (
+    BASE,
+    Ran,
+    WrongRule,
+    applies,
+    is_reachable,
+    play,
+    rules_used,
+    wrong_rules,
+)
 
 from fencepost.conformance.cases import CONSUMER_ENTRIES, entry
 from fencepost.conformance.cases.case_registry import Entry
@@ -28,31 +37,17 @@ def played(case_id: str) -> Ran:
     return play(entry(case_id))
 
 
-def _applies(case: Entry, revision: Revision) -> bool:
-    there = {rule.id for _, rule in revision.rules() if rule.defensive is None}
-    return set(case.rules) <= there
-
-
 @pytest.mark.parametrize("name", revisions.CONSUMER_NAMES)
 @pytest.mark.parametrize("case", CONSUMER_ENTRIES, ids=lambda case: case.id)
 def test_a_case_holds_for_each_revision(case: Entry, name: str) -> None:
     revision = revisions.find(name)
-    if _applies(case, revision):
+    if applies(case, revision):
         assert play(case, revision, revision).why is None
 
 
 def test_every_reachable_rule_is_covered() -> None:
-    used: set[str] = set()
-    for case in CONSUMER_ENTRIES:
-        verdict = played(case.id).verdict
-        assert verdict is not None
-        used |= verdict.used
-    reachable = {
-        rule.id
-        for _, rule in BASE.rules()
-        if rule.defensive is None and "-COORDINATOR-" not in rule.id
-    }
-    assert reachable - used == WITHOUT_CASE.keys()
+    reachable = {rule.id for _, rule in BASE.rules() if is_reachable(rule)}
+    assert reachable - rules_used(CONSUMER_ENTRIES, played) == WITHOUT_CASE.keys()
 
 
 _MAY = "the rule is a MAY: any error will do"
@@ -83,13 +78,7 @@ WRONG = [wrong for wrong in wrong_rules() if wrong.rule.id not in WITHOUT_CASE]
 @pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.name)
 def test_a_wrong_rule_is_noticed(wrong: WrongRule) -> None:
     revision = wrong.revision()
-    using = [
-        case
-        for case in CONSUMER_ENTRIES
-        if (verdict := played(case.id).verdict) and wrong.rule.id in verdict.used
-    ]
-    using.sort(key=lambda case: wrong.rule.id not in case.rules)
-    noticed = any(_caught(case, revision) for case in using)
+    noticed = any(_caught(case, revision) for case in wrong.cases(CONSUMER_ENTRIES, played))
     assert noticed is (wrong.name not in UNSEEN), UNSEEN.get(wrong.name)
 
 
