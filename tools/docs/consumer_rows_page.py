@@ -26,13 +26,6 @@ from tools.docs.consumer_findings import KAFKA
 from tools.docs.consumer_rows import ROWS, Row
 
 FILE = Path("consumer-rows.md")
-CERTIFICATES = Path("certificates", "consumer")
-MIXED_CERTIFICATES = Path("certificates", "mixed")
-MIXED = {name.replace("consumer", "mixed"): version for name, version in KAFKA.items()}
-"""The revision of each release for groups with classic members, and the release."""
-STREAMS_CERTIFICATES = Path("certificates", "streams")
-STREAMS = {"streams-4.2": "4.3.1", "streams-4.4": "4.4.0"}
-"""The revision of each release for streams groups, and the release."""
 _SAME = "the same"
 _AREAS = {
     "C": "Checks",
@@ -61,6 +54,40 @@ answers of Apache Kafka and of other coordinators by their [certificates](consum
 A1 has four, and two in the target; *the same*: as Kafka 4.3.0; *differs*: the first answer of the
 case that is another one.
 """
+
+
+class Part(NamedTuple):
+    """The measured rows of one kind of groups.
+
+    `title`: of their table; "": each area has a table.  `certificates`: the folder of those kept.
+    `releases`: revision → release of Kafka.
+    """
+
+    title: str
+    rows: tuple[Row, ...]
+    certificates: Path
+    releases: Mapping[str, str]
+
+    def table_of(self, row: Row) -> str:
+        """Return the title of the table that has a row."""
+        return self.title or _AREAS.get(row.id[0], _AREAS[""])
+
+
+PARTS = (
+    Part("", ROWS, Path("certificates", "consumer"), KAFKA),
+    Part(
+        "Groups with classic members",
+        mixed_rows.ROWS,
+        Path("certificates", "mixed"),
+        {name.replace("consumer", "mixed"): version for name, version in KAFKA.items()},
+    ),
+    Part(
+        "Streams groups",
+        streams_rows.ROWS,
+        Path("certificates", "streams"),
+        {"streams-4.2": "4.3.1", "streams-4.4": "4.4.0"},
+    ),
+)
 
 
 class Answers(NamedTuple):
@@ -123,21 +150,14 @@ def page(docs: Path) -> str:
 
 
 def _lines(docs: Path) -> Iterator[str]:
-    certificates = {c["target"]: c for c in read_all(docs / CERTIFICATES)}
-    others = others_of(certificates)
-    answers = {name: answers_of(name, ROWS) for name in KAFKA}
     yield _TITLE
-    for area, rows in groupby(ROWS, key=_area):
-        lines = [line(row, answers, certificates, others) for row in rows]
-        yield from _table(area, others, lines)
-    mixed = {c["target"]: c for c in read_all(docs / MIXED_CERTIFICATES)}
-    answers = {name: answers_of(name, mixed_rows.ROWS) for name in MIXED}
-    lines = [line(row, answers, mixed, (), MIXED) for row in mixed_rows.ROWS]
-    yield from _table("Groups with classic members", (), lines)
-    streams = {c["target"]: c for c in read_all(docs / STREAMS_CERTIFICATES)}
-    answers = {name: answers_of(name, streams_rows.ROWS) for name in STREAMS}
-    lines = [line(row, answers, streams, (), STREAMS) for row in streams_rows.ROWS]
-    yield from _table("Streams groups", (), lines)
+    for part in PARTS:
+        certificates = {c["target"]: c for c in read_all(docs / part.certificates)}
+        others = others_of(certificates)
+        answers = {name: answers_of(name, part.rows) for name in part.releases}
+        for title, rows in groupby(part.rows, key=part.table_of):
+            lines = [line(row, answers, certificates, others, part.releases) for row in rows]
+            yield from _table(title, others, lines)
 
 
 def _table(title: str, others: Sequence[str], lines: Iterable[str]) -> Iterator[str]:
@@ -150,10 +170,6 @@ def _table(title: str, others: Sequence[str], lines: Iterable[str]) -> Iterator[
     yield ""
 
 
-def _area(row: Row) -> str:
-    return _AREAS.get(row.id[0], _AREAS[""])
-
-
 def others_of(targets: Iterable[str]) -> list[str]:
     """Return the targets that are no release of Kafka."""
     return [target for target in targets if not target.startswith("kafka:")]
@@ -164,19 +180,20 @@ def line(
     answers: Mapping[str, Answers],
     certificates: Mapping[str, Mapping[str, Any]],
     others: Sequence[str],
-    kafka: Mapping[str, str] = KAFKA,
+    releases: Mapping[str, str],
 ) -> str:
     """Return the line of a row.
 
-    `answers` by revision, `certificates` by target; `kafka`: revisions and their releases.
+    `answers` by revision, `certificates` by target; `others`: the targets that are not Kafka;
+    `releases`: revision → release of Kafka.
     """
-    releases = [
+    kafka = [
         (version, _cell(row, certificates[f"kafka:{version}"], answers[name].of(row)))
-        for name, version in kafka.items()
+        for name, version in releases.items()
     ]
     cells = [_cell(row, certificates[other], _SAME) for other in others]
     case = f"`{row.case}`, {row.step}"
-    return f"| {' | '.join((row.id, row.about, case, by_release(releases), *cells))} |"
+    return f"| {' | '.join((row.id, row.about, case, by_release(kafka), *cells))} |"
 
 
 def _cell(row: Row, certificate: Mapping[str, Any], answer: str) -> str:

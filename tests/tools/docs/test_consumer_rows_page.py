@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from support.places import ROOT
 
 from fencepost.conformance.cases import CONSUMER_ENTRIES, MIXED_ENTRIES, STREAMS_ENTRIES
-from tools.docs import mixed_rows, streams_rows
 from tools.docs.certificates_page import read_all
-from tools.docs.consumer_findings import KAFKA
-from tools.docs.consumer_rows import ROWS, Row
 from tools.docs.consumer_rows_page import (
-    CERTIFICATES,
     FILE,
-    MIXED,
-    MIXED_CERTIFICATES,
-    STREAMS,
-    STREAMS_CERTIFICATES,
+    PARTS,
+    Part,
     answers_of,
     by_release,
     line,
@@ -28,46 +20,23 @@ from tools.docs.consumer_rows_page import (
 
 DOCS = ROOT / "docs"
 WRITTEN = (DOCS / FILE).read_text("utf-8").splitlines()
-SAMPLE = ROWS[::9]
 
 
-def test_the_lines_are_what_is_made_now() -> None:
-    certificates = {c["target"]: c for c in read_all(DOCS / CERTIFICATES)}
-    answers = {name: answers_of(name, SAMPLE) for name in KAFKA}
-    for row in SAMPLE:
-        made = line(row, answers, certificates, others_of(certificates))
-        assert made in WRITTEN, "make it anew: python -m tools.docs.consumer_rows_page docs"
-
-
-@pytest.mark.parametrize(
-    ("folder", "rows", "releases"),
-    [
-        (MIXED_CERTIFICATES, mixed_rows.ROWS, MIXED),
-        (STREAMS_CERTIFICATES, streams_rows.ROWS, STREAMS),
-    ],
-    ids=["mixed", "streams"],
-)
-def test_the_lines_of_other_groups_are_what_is_made_now(
-    folder: Path, rows: tuple[Row, ...], releases: dict[str, str]
-) -> None:
-    certificates = {c["target"]: c for c in read_all(DOCS / folder)}
-    sample = rows[::9]
-    answers = {name: answers_of(name, sample) for name in releases}
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.certificates.name)
+def test_the_lines_are_what_is_made_now(part: Part) -> None:
+    certificates = {c["target"]: c for c in read_all(DOCS / part.certificates)}
+    sample = part.rows[::9]
+    answers = {name: answers_of(name, sample) for name in part.releases}
     for row in sample:
-        made = line(row, answers, certificates, (), releases)
+        made = line(row, answers, certificates, others_of(certificates), part.releases)
         assert made in WRITTEN, "make it anew: python -m tools.docs.consumer_rows_page docs"
 
 
 def test_each_row_is_there_once_with_a_case_of_the_catalogue() -> None:
-    parts = (
-        (ROWS, CONSUMER_ENTRIES),
-        (mixed_rows.ROWS, MIXED_ENTRIES),
-        (streams_rows.ROWS, STREAMS_ENTRIES),
-    )
-    for rows, cases in parts:
+    for part, cases in zip(PARTS, (CONSUMER_ENTRIES, MIXED_ENTRIES, STREAMS_ENTRIES), strict=True):
         known = {case.id for case in cases}
-        assert [row.id for row in rows if row.case not in known] == []
-    ids = [row.id for row in (*ROWS, *mixed_rows.ROWS, *streams_rows.ROWS)]
+        assert [row.id for row in part.rows if row.case not in known] == []
+    ids = [row.id for part in PARTS for row in part.rows]
     assert len(set(ids)) == len(ids)
     for each in ids:
         assert sum(written.startswith(f"| {each} | ") for written in WRITTEN) == 1
