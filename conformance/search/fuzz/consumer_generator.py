@@ -19,7 +19,7 @@ import msgspec
 
 from fencepost.conformance.cases.script import CASE_PARTITIONS, CASE_TOPICS
 from fencepost.conformance.search.fuzz import step_drawer
-from fencepost.conformance.search.fuzz.dry_run import DryRun, GroupShape, PlannedStep
+from fencepost.conformance.search.fuzz.dry_run import DryRun, GroupShape, PlannedStep, few_of_each
 from fencepost.conformance.search.fuzz.step_drawer import (
     AGAIN,
     About,
@@ -197,7 +197,6 @@ _BY_FIELD = boundary_values_by_field(BOUNDARY_VALUES)
 _BENT, _OLD, _HURRY = 0.2, 0.25, 0.02
 _NAMELESS = 0.3
 """Chance that a member of version 0 leaves it to the broker to make its id."""
-_MANY = 2
 _LONGEST_PAUSE_MS = 15_000
 """The longest session timeout that a plan lets pass on a real clock."""
 
@@ -483,21 +482,21 @@ def group_shape(group: ConsumerGroup | None) -> GroupShape:
     """Describe a group without names and numbers: of each kind of member none, one or several."""
     if group is None:
         return ("absent",)
-    kinds: dict[GroupShape, int] = {}
-    for member in group.members:
-        kind = (
+    kinds = (
+        (
             member.is_static,
             member.is_released,
             member.phase.value,
             member.epoch == group.epoch,
             bool(member.assigned),
         )
-        kinds[kind] = min(kinds.get(kind, 0) + 1, _MANY)
+        for member in group.members
+    )
     ids = {member.member_id: member.instance_id for member in group.members}
     return (
         group.state.value,
         group.is_simple,
-        tuple(sorted(kinds.items())),
+        few_of_each(kinds),
         group.epoch == group.target_epoch,
         any(ids.get(member_id) != instance for instance, member_id in group.static),
         bool(group.offsets),

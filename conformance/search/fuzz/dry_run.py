@@ -11,7 +11,8 @@ one is as it will be; and a step can be asked whether it leads into one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
@@ -81,14 +82,18 @@ class PlanCoverage:
         return len(self.rules) + len(self.pairs) + len(self.states)
 
 
+def few_of_each(kinds: Iterable[GroupShape]) -> GroupShape:
+    """Return each kind with its number: one, or several."""
+    return tuple(sorted((kind, min(n, _MANY)) for kind, n in Counter(kinds).items()))
+
+
 @lru_cache(maxsize=1024)
 def group_shape(group: Group | None) -> GroupShape:
     """Describe a group without names and numbers: of each kind of member none, one or several."""
     if group is None:
         return ("absent",)
-    kinds: dict[GroupShape, int] = {}
-    for member in group.members:
-        kind = (
+    kinds = (
+        (
             member.is_static,
             member.member_id == group.leader,
             member.joining is not None,
@@ -96,10 +101,11 @@ def group_shape(group: Group | None) -> GroupShape:
             member.new,
             member.owes_sync,
         )
-        kinds[kind] = min(kinds.get(kind, 0) + 1, _MANY)
+        for member in group.members
+    )
     return (
         group.state.value,
-        tuple(sorted(kinds.items())),
+        few_of_each(kinds),
         min(len(group.pending), _MANY),
         group.delay is not None,
         bool(group.offsets),
