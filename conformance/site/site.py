@@ -219,7 +219,7 @@ class Section:
         ]
         shared = {
             "top": top,
-            "subject": _SUBJECTS.get(self.protocol, f"the {self.protocol} protocol"),
+            "subject": _SUBJECTS[self.protocol],
             "switch": switch,
             "clients": self.clients,
         }

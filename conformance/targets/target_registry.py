@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -346,7 +345,7 @@ def revision_for_both(first: str, second: str) -> str:
     What both do because neither has a later change is then no fault.  Else it is the base.
     """
     profiles = {revision_for(name) for name in (first, second)}
-    if others := profiles & {*revisions.CONSUMER_NAMES, *revisions.MIXED_NAMES}:
+    if others := profiles & ({*revisions.ALL_NAMES} - {*revisions.NAMES}):
         return max(others)
     if DEFAULT_REVISION in profiles:
         return DEFAULT_REVISION
@@ -375,7 +374,12 @@ def find_revision(name: str) -> Revision:
         raise UnknownTargetError(str(error.args[0])) from None
 
 
-@cache
+_COORDINATORS: Mapping[str, Revision] = {
+    mixed.parts[-1].name: replace(mixed, name=mixed.parts[-1].name) for mixed in MIXED_REVISIONS
+}
+"""Release of the consumer protocol → its revision of mixed groups, under the release's name."""
+
+
 def find_coordinator(name: str) -> Revision:
     """Return the revision that the model of this name runs.  Raises UnknownTargetError.
 
@@ -383,8 +387,7 @@ def find_coordinator(name: str) -> Revision:
     coordinator also has classic groups, and changes one kind into the other.
     """
     revision = find_model(name)
-    mixed = (other for other in MIXED_REVISIONS if other.parts[-1] is revision)
-    return next((replace(other, name=revision.name) for other in mixed), revision)
+    return _COORDINATORS.get(revision.name, revision)
 
 
 def find_model(name: str) -> Revision:

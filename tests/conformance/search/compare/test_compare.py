@@ -349,6 +349,7 @@ def test_what_nobody_knows_is_new() -> None:
 def test_of_two_old_kafkas_the_newer_profile_judges() -> None:
     assert revision_for_both("kafka:2.4.1", "kafka:2.10.0") == "kafka-2.10.0"
     assert revision_for_both("kafka:3.9.1", "kafka:3.1.2") == "kafka-3.9.1"
+    assert revision_for_both("model:streams-4.4", "model:streams-4.2") == "streams-4.4"
     for other in ("kafka:4.0.0", "kafka:3.9.1+new", "model", "tcp://localhost:9092"):
         assert revision_for_both("kafka:3.1.2", other) == "kafka-4"
 
