@@ -139,10 +139,8 @@ class Evaluator:
 
     def _closures(self, claim: Property) -> tuple[Closure, Closure]:
         compiled = self._abstraction.compiled
-        formula = claim.formula if claim.invariant is None else claim.invariant
-        assert formula is not None
         assert isinstance(claim.premise, Formula)
-        return compiled(formula), compiled(claim.premise)
+        return compiled(claim.statement), compiled(claim.premise)
 
     def _abstracted(self, group: Any) -> tuple[int, Any]:
         """Return a group as formulas see it, with its number: equal ones have one number."""
@@ -163,9 +161,7 @@ class Evaluator:
         return tuple(wrong), tuple(claim.id for claim, _, premise in self._steps if premise(*point))
 
     def _denied(self, claim: Property, now: Any, then: Any, event: Any) -> str:
-        formula = claim.formula if claim.invariant is None else claim.invariant
-        assert formula is not None
-        return denied(claim, self._abstraction.counterexample(formula, now, then, event))
+        return denied(claim, self._abstraction.counterexample(claim.statement, now, then, event))
 
     def _against(self, name: str, rules: frozenset[str]) -> str:
         excused = self._excused[name]

@@ -436,8 +436,8 @@ class Property:
     must be true in some state or step; else the property fails, because nothing tested it.
     `premise_guards`: True if `holds` need not be called where the premise is false.
 
-    `invariant`: what the formula of a step property says of the group after the step if it held
-    before: a proof assumes it before each step.
+    `invariant`: the formula that each step keeps, if the property says that: a proof assumes it
+    before each step.
 
     `expected`: revision → the reason why the property fails there.  `expected_rules`: revision →
     exactly the rules that break a formula.  `property_class`: the damage of a violation; safety by
@@ -474,6 +474,13 @@ class Property:
         if silent:
             names = ", ".join(sorted(engine.value for engine in silent))
             raise ValueError(f"{self.id}: say why it is not checked by {names}")
+
+    @property
+    def statement(self) -> Formula:
+        """The formula that is evaluated: the invariant that a step keeps, else the definition."""
+        formula = self.formula if self.invariant is None else self.invariant
+        assert formula is not None
+        return formula
 
     def why_not_by(self, engine: Engine) -> str:
         """Say in a sentence why an engine doesn't check it, and which do."""

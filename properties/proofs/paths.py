@@ -346,16 +346,9 @@ def encode(
     return Encoded(constraints, replace(scene, then=here.now), picked)
 
 
-def group_statement(claim: Property) -> Formula:
-    """Return the formula of an invariant."""
-    formula = claim.formula if claim.invariant is None else claim.invariant
-    assert formula is not None
-    return formula
-
-
 def before(claim: Property, scene: Scene, theory: Theory, *, batch: bool) -> Z:
     """Return an invariant as it holds before the step; in a batch some hold only at its start."""
-    formula = group_statement(claim)
+    formula = claim.statement
     return translate(theory.weaker(claim, formula) if batch else formula, scene)
 
 
@@ -373,7 +366,7 @@ def is_untouched(claim: Property, path: Path) -> bool:
     is_invariant = claim.kind is PropertyKind.STATE or claim.invariant is not None
     if not is_invariant or path.is_of_a_batch or claim.formula is None:
         return False
-    return not (_mentioned(group_statement(claim)) & path.touched())
+    return not (_mentioned(claim.statement) & path.touched())
 
 
 def _mentioned(formula: Formula) -> frozenset[str]:

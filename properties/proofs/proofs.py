@@ -45,7 +45,6 @@ from fencepost.properties.proofs.paths import (
     domains,
     encode,
     event_scene,
-    group_statement,
     is_untouched,
     premise,
     translate,
@@ -315,7 +314,7 @@ class _ProofSearch:
     def _initial(self) -> Iterator[Obligation]:
         abstraction = self.theory.abstraction
         for claim in invariants_of(self._goals):
-            holds = abstraction.evaluate(group_statement(claim), abstraction.nothing)
+            holds = abstraction.evaluate(claim.statement, abstraction.nothing)
             result = Result.PROVED if holds else Result.FAILED
             detail = "" if holds else "it does not hold of a group that doesn't exist"
             yield Obligation(claim.kind.value, claim.id, "at first", result, detail)
