@@ -106,11 +106,14 @@ class Evaluator:
         self, before: tuple[int, Any], after: tuple[int, Any], rules: frozenset[str]
     ) -> tuple[Notes, Notes]:
         """Return the notes of the properties that an invariant is kept."""
-        was, (now, about) = self._broken_in(*before)[0], self._broken_in(*after)
+        (was, _), (now, about) = self._broken_in(*before), self._broken_in(*after)
+        new = now - was  # an earlier step broke the others
+        if not new:
+            return (), about
         wrong = [
             self._against(claim.id, rules) + self._denied(claim, after[1], after[1], None)
             for claim, *_ in self._kept
-            if claim.id in now and claim.id not in was  # else an earlier step broke it
+            if claim.id in new
         ]
         return tuple(wrong), about
 

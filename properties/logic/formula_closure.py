@@ -6,9 +6,9 @@ relations of a group are small; otherwise over everything of its sort that occur
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from fencepost.properties.logic.logic import (
@@ -81,26 +81,34 @@ def everything(
     signature: Signature, sort: int, now: Structure, then: Structure, event: Any
 ) -> frozenset[Any]:
     """Return everything of a sort, given by its place, that occurs in a step."""
-    values = {
-        value
-        for group in (now, then)
-        for relation in signature.relations
-        if _SORTS[sort] in relation.sorts
-        for value in _column(getattr(group, relation.name), relation.sorts, _SORTS[sort])
-    }
-    for term in signature.terms if event is not None else ():
-        if term.sort is _SORTS[sort] and getattr(event, slot(term.name)):
-            values.add(getattr(event, slot(term.name)))
-    values.update(t.constant for t in signature.constants if t.sort is _SORTS[sort])
+    columns, terms, constants = _fields_of(signature, _SORTS[sort])
+    values = set(constants)
+    for group in (now,) if now is then else (now, then):
+        for name, place in columns:
+            tuples = getattr(group, name)
+            values.update(tuples if place is None else [row[place] for row in tuples])
+    if event is not None:
+        values.update(filter(None, [getattr(event, name) for name in terms]))
     return frozenset(values)
 
 
-def _column(tuples: frozenset[Any], sorts: tuple[Sort, ...], sort: Sort) -> Iterator[Any]:
-    if len(sorts) == 1:
-        yield from tuples
-    else:
-        place = sorts.index(sort)
-        yield from (pair[place] for pair in tuples)
+@cache
+def _fields_of(
+    signature: Signature, sort: Sort
+) -> tuple[tuple[tuple[str, int | None], ...], tuple[str, ...], tuple[int | None, ...]]:
+    """Return the fields of a step with things of a sort: of the group, of the event, constants.
+
+    A relation has the place of the things in its tuples; None: it has no tuples, but the things.
+    """
+    return (
+        tuple(
+            (relation.name, relation.sorts.index(sort) if len(relation.sorts) > 1 else None)
+            for relation in signature.relations
+            if sort in relation.sorts
+        ),
+        tuple(slot(term.name) for term in signature.terms if term.sort is sort),
+        tuple(term.constant for term in signature.constants if term.sort is sort),
+    )
 
 
 @dataclass(slots=True)
