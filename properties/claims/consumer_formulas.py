@@ -67,9 +67,12 @@ from fencepost.properties.logic.consumer_signature import (
     P,
     X,
     Y,
+    has_members,
     is_caller,
+    is_holder,
     is_reconciled,
     is_released,
+    is_target_legal,
     owns,
 )
 from fencepost.properties.logic.logic import (
@@ -138,7 +141,7 @@ def _kept(
     return _formula(name, meaning, source, scope, kept, premise, invariant=invariant)
 
 
-_SOMEBODY = exists(X, MEMBER.now(X))
+_SOMEBODY = has_members()
 _STATIC = exists(X, I, SEAT.now(X, I))
 _OF_MEMBERS = (
     (SEAT, (I,)),
@@ -210,10 +213,7 @@ KEPT: tuple[Property, ...] = (
         "a-target-is-legal",
         "The target gives each partition to one member at most, and nothing to others.",
         src.KIP_HEARTBEAT,
-        all_of(
-            for_all(X, P, implies(TARGET.now(X, P), MEMBER.now(X))),
-            for_all(X, Y, P, implies(all_of(TARGET.now(X, P), TARGET.now(Y, P)), same(X, Y))),
-        ),
+        is_target_legal(),
         exists(X, Y, P, all_of(TARGET.now(X, P), MEMBER.now(Y), negate(same(X, Y)))),
     ),
     _kept(
@@ -314,11 +314,6 @@ _LOOKED_AT = negate(is_now(ANSWER, None, *_EARLY))
 _FULL = Error.GROUP_MAX_SIZE_REACHED
 
 
-def _is_holder(term: Term) -> Formula:
-    """Return a formula: the instance that is sent is mapped to the member."""
-    return all_of(INST_GIVEN.now(), HOLDS.now(INST, term), MEMBER.now(term))
-
-
 def _goes(term: Term) -> Formula:
     return all_of(MEMBER.now(term), negate(MEMBER.then(term)))
 
@@ -329,7 +324,7 @@ def _comes(term: Term) -> Formula:
 
 def _is_replaced(term: Term) -> Formula:
     """Return a formula: the step is a join with the instance of a member that it may replace."""
-    return all_of(_JOIN, _is_holder(term), any_of(is_released(term), OF_CLASSIC.now()))
+    return all_of(_JOIN, is_holder(term), any_of(is_released(term), OF_CLASSIC.now()))
 
 
 _LOSES = tuple(
@@ -343,7 +338,7 @@ _SAYS_SO = all_of(
 )
 _MEETS_LIVE_HOLDER = all_of(
     _JOIN,
-    _is_holder(X),
+    is_holder(X),
     negate(is_released(X)),
     negate(OF_CLASSIC.now()),
     negate(is_caller(X)),
@@ -362,7 +357,7 @@ _RETURNS = all_of(
         all_of(
             MEMBER.now(X),
             is_released(X),
-            any_of(_is_holder(X), all_of(is_caller(X), negate(exists(Y, _is_holder(Y))))),
+            any_of(is_holder(X), all_of(is_caller(X), negate(exists(Y, is_holder(Y))))),
         ),
     ),
     is_now(CHANGE, Change.UNCHANGED),
@@ -378,7 +373,7 @@ _BECOMES_RECONCILED = all_of(
 _RETURNS_TO_ITS_PLACE = all_of(
     _JOIN,
     _ACCEPTED,
-    _is_holder(X),
+    is_holder(X),
     SEAT.now(X, INST),
     is_released(X),
     any_of(is_caller(X), negate(MEMBER.now(CALLER))),
@@ -395,7 +390,7 @@ _BRINGS_ANOTHER = all_of(
     _JOIN, INST_GIVEN.now(), is_caller(X), MEMBER.now(X), negate(SEAT.now(X, INST))
 )
 _STRANGER = all_of(_LATER, _SOMEBODY, is_caller(X), negate(MEMBER.now(X)))
-_NAMES_ANOTHERS = all_of(_LATER, _LOOKED_AT, exists(X, all_of(_is_holder(X), negate(is_caller(X)))))
+_NAMES_ANOTHERS = all_of(_LATER, _LOOKED_AT, exists(X, all_of(is_holder(X), negate(is_caller(X)))))
 _STAYS = {SESSION, HURRIED}
 _X_STAYS = {
     relation: tuple(

@@ -24,6 +24,8 @@ from fencepost.properties.logic.logic import (
     an_instance,
     any_of,
     exists,
+    for_all,
+    implies,
     negate,
     same,
 )
@@ -131,6 +133,24 @@ def is_static(term: Term) -> Formula:
 def owns(term: Term, partition: Term) -> Formula:
     """Return a formula: the partition is the member's, perhaps to be given up."""
     return any_of(ASSIGNED.now(term, partition), REVOKING.now(term, partition))
+
+
+def has_members() -> Formula:
+    """Return a formula: the group has members."""
+    return exists(X, MEMBER.now(X))
+
+
+def is_holder(term: Term) -> Formula:
+    """Return a formula: the instance that is sent is mapped to the member."""
+    return all_of(INST_GIVEN.now(), HOLDS.now(INST, term), MEMBER.now(term))
+
+
+def is_target_legal() -> Formula:
+    """Return a formula: the target gives a partition to one member at most, and to no others."""
+    return all_of(
+        for_all(X, P, implies(TARGET.now(X, P), MEMBER.now(X))),
+        for_all(X, Y, P, implies(all_of(TARGET.now(X, P), TARGET.now(Y, P)), same(X, Y))),
+    )
 
 
 def is_target_made() -> Formula:

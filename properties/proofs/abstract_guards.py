@@ -69,7 +69,7 @@ from fencepost.properties.logic.logic import (
     is_now,
     negate,
 )
-from fencepost.properties.proofs.theory import Guards, partly
+from fencepost.properties.proofs.theory import Guards, exactly, never_beside, partly
 
 _PENDING = all_of(sig.MID_GIVEN.now(), sig.PENDING.now(sig.MID))
 _MEMBER = all_of(sig.MID_GIVEN.now(), negate(sig.PENDING.now(sig.MID)), sig.MEMBER.now(sig.MID))
@@ -154,35 +154,28 @@ _VOTES = expr.all_of(
     OFFER.among(Offer.SUPPORTED),
 )
 
-
-def _unless(never: Expr, beside: Expr) -> Expr:
-    return expr.negate(expr.all_of(never, beside))
-
-
-def _exactly(left: Expr, right: Expr) -> Expr:
-    return expr.any_of(expr.all_of(left, right), expr.all_of(expr.negate(left), expr.negate(right)))
-
-
 FEASIBLE: tuple[Expr, ...] = (
-    _unless(_WITHOUT_MEMBERS, _IS_MEMBER),
-    _unless(_WITHOUT_MEMBERS, INST.among(Inst.OWN, Inst.OTHER)),
-    _unless(_WITHOUT_ANYONE, MID.among(Mid.PENDING)),
-    _unless(INST.among(Inst.OWN), expr.negate(_IS_MEMBER)),
-    _exactly(ROLE.among(Role.NOBODY), expr.negate(_IN_SEAT)),
-    _exactly(SUBSCRIPTION.among(Change.MEANINGLESS), expr.negate(_IS_MEMBER)),
-    _exactly(SELECTION.among(Change.MEANINGLESS), expr.negate(_VOTES)),
-    _unless(_WITHOUT_ANYONE, SUBJECT.among(Subject.PENDING)),
-    _unless(SUBJECT.among(Subject.NEW), expr.negate(STATE.among(GroupState.PREPARING))),
-    _unless(_WITHOUT_MEMBERS, SUBJECT.among(Subject.WAITING, Subject.IDLE)),
-    _unless(_WITHOUT_MEMBERS, ROOM.among(Room.FULL)),
-    _unless(RECORD.among(Record.TOO_LARGE), ROLE.among(Role.NOBODY)),
-    _unless(RECORD.among(Record.TOO_LARGE), expr.negate(SELECTION.among(Change.UNCHANGED))),
-    _unless(STATE.among(GroupState.ABSENT), GENERATION.among(Generation.BEFORE, Generation.EQUAL)),
-    _unless(LEFT.among(Left.NOBODY), PARKED.among(Parked.SOME)),
-    _unless(_WITHOUT_MEMBERS, CONSUMERS.among(False)),
-    _unless(_WITHOUT_MEMBERS, SUBSCRIBED.among(True)),
-    _unless(SUBSCRIBED.among(True), CONSUMERS.among(False)),
-    _unless(REMAINING.among(True), expr.negate(STATE.among(GroupState.EMPTY))),
+    never_beside(_WITHOUT_MEMBERS, _IS_MEMBER),
+    never_beside(_WITHOUT_MEMBERS, INST.among(Inst.OWN, Inst.OTHER)),
+    never_beside(_WITHOUT_ANYONE, MID.among(Mid.PENDING)),
+    never_beside(INST.among(Inst.OWN), expr.negate(_IS_MEMBER)),
+    exactly(ROLE.among(Role.NOBODY), expr.negate(_IN_SEAT)),
+    exactly(SUBSCRIPTION.among(Change.MEANINGLESS), expr.negate(_IS_MEMBER)),
+    exactly(SELECTION.among(Change.MEANINGLESS), expr.negate(_VOTES)),
+    never_beside(_WITHOUT_ANYONE, SUBJECT.among(Subject.PENDING)),
+    never_beside(SUBJECT.among(Subject.NEW), expr.negate(STATE.among(GroupState.PREPARING))),
+    never_beside(_WITHOUT_MEMBERS, SUBJECT.among(Subject.WAITING, Subject.IDLE)),
+    never_beside(_WITHOUT_MEMBERS, ROOM.among(Room.FULL)),
+    never_beside(RECORD.among(Record.TOO_LARGE), ROLE.among(Role.NOBODY)),
+    never_beside(RECORD.among(Record.TOO_LARGE), expr.negate(SELECTION.among(Change.UNCHANGED))),
+    never_beside(
+        STATE.among(GroupState.ABSENT), GENERATION.among(Generation.BEFORE, Generation.EQUAL)
+    ),
+    never_beside(LEFT.among(Left.NOBODY), PARKED.among(Parked.SOME)),
+    never_beside(_WITHOUT_MEMBERS, CONSUMERS.among(False)),
+    never_beside(_WITHOUT_MEMBERS, SUBSCRIBED.among(True)),
+    never_beside(SUBSCRIBED.among(True), CONSUMERS.among(False)),
+    never_beside(REMAINING.among(True), expr.negate(STATE.among(GroupState.EMPTY))),
 )
 """Values that can occur together; each applies to tables that have all its features."""
 

@@ -54,13 +54,13 @@ from fencepost.properties.logic.logic import (
     is_now,
     negate,
 )
-from fencepost.properties.proofs.theory import Guards
+from fencepost.properties.proofs.theory import Guards, exactly, never_beside
 
-_SOMEBODY = exists(X, sig.MEMBER.now(X))
+_SOMEBODY = sig.has_members()
 _SIMPLE = all_of(sig.EXISTS.now(), negate(_SOMEBODY), sig.GROUP_AT.now(ZERO))
 _MEMBER = all_of(sig.MID_GIVEN.now(), sig.MEMBER.now(sig.CALLER))
 _RELEASED = sig.is_released(sig.CALLER)
-_IS_HOLDER = all_of(sig.INST_GIVEN.now(), sig.HOLDS.now(sig.INST, X), sig.MEMBER.now(X))
+_IS_HOLDER = sig.is_holder(X)
 _HELD = exists(X, _IS_HOLDER)
 _ENTERED = all_of(sig.INST_GIVEN.now(), exists(X, sig.HOLDS.now(sig.INST, X)))
 _OWN = all_of(sig.INST_GIVEN.now(), _MEMBER, sig.HOLDS.now(sig.INST, sig.CALLER))
@@ -135,30 +135,21 @@ _THEIRS = expr.all_of(INST.among(Inst.OTHER), HOLDER.among(Holder.RELEASED, Hold
 _IS_NEW = expr.all_of(MID.among(Mid.EMPTY, Mid.UNKNOWN), _ALONE)
 _OF_NOBODY = MEMBER_EPOCH.among(MemberEpoch.NEGATIVE, MemberEpoch.BELOW, MemberEpoch.POSITIVE)
 
-
-def _unless(never: Expr, beside: Expr) -> Expr:
-    return expr.negate(expr.all_of(never, beside))
-
-
-def _exactly(left: Expr, right: Expr) -> Expr:
-    return expr.any_of(expr.all_of(left, right), expr.all_of(expr.negate(left), expr.negate(right)))
-
-
 FEASIBLE: tuple[Expr, ...] = (
-    _unless(_MEMBERLESS, _IS_MEMBER),
-    _unless(_MEMBERLESS, INST.among(Inst.OWN, Inst.OTHER)),
-    _unless(_MEMBERLESS, ROOM.among(Room.FULL)),
-    _unless(KIND.among(Kind.ABSENT, Kind.SIMPLE), INST.among(Inst.DANGLING)),
-    _unless(INST.among(Inst.OWN), expr.negate(_IS_MEMBER)),
-    _exactly(CALLER.among(Caller.NOBODY), expr.negate(_IS_MEMBER)),
-    _exactly(HOLDER.among(Holder.NOBODY), expr.negate(INST.among(Inst.OWN, Inst.OTHER))),
+    never_beside(_MEMBERLESS, _IS_MEMBER),
+    never_beside(_MEMBERLESS, INST.among(Inst.OWN, Inst.OTHER)),
+    never_beside(_MEMBERLESS, ROOM.among(Room.FULL)),
+    never_beside(KIND.among(Kind.ABSENT, Kind.SIMPLE), INST.among(Inst.DANGLING)),
+    never_beside(INST.among(Inst.OWN), expr.negate(_IS_MEMBER)),
+    exactly(CALLER.among(Caller.NOBODY), expr.negate(_IS_MEMBER)),
+    exactly(HOLDER.among(Holder.NOBODY), expr.negate(INST.among(Inst.OWN, Inst.OTHER))),
     expr.any_of(
         expr.negate(INST.among(Inst.OWN)),
-        _exactly(HOLDER.among(Holder.RELEASED), CALLER.among(Caller.RELEASED)),
+        exactly(HOLDER.among(Holder.RELEASED), CALLER.among(Caller.RELEASED)),
     ),
-    _unless(RECONCILED.among(True), CALLER.among(Caller.NOBODY, Caller.RELEASED)),
-    _exactly(_OF_NOBODY, expr.negate(_IS_MEMBER)),
-    _exactly(EPOCH.among(Epoch.MEANINGLESS), expr.negate(_IS_MEMBER)),
+    never_beside(RECONCILED.among(True), CALLER.among(Caller.NOBODY, Caller.RELEASED)),
+    exactly(_OF_NOBODY, expr.negate(_IS_MEMBER)),
+    exactly(EPOCH.among(Epoch.MEANINGLESS), expr.negate(_IS_MEMBER)),
 )
 """Values that can occur together; each applies to tables that have all its features."""
 

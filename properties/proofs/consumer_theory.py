@@ -84,13 +84,11 @@ _PARTITION = " partition"
 RUNS = {
     **dict.fromkeys(
         (f"{api}{_PARTITION}" for api in ("OffsetCommit", "TxnOffsetCommit")),
-        all_of(sig.EXISTS.now(), exists(X, sig.MEMBER.now(X))),
+        all_of(sig.EXISTS.now(), sig.has_members()),
     ),
     sig.SESSION_END: sig.SESSION.now(sig.CALLER),
     sig.REBALANCE_END: sig.HURRIED.now(sig.CALLER),
-    sig.CLEANUP: all_of(
-        sig.EXISTS.now(), negate(exists(X, sig.MEMBER.now(X))), negate(sig.OFFSETS.now())
-    ),
+    sig.CLEANUP: all_of(sig.EXISTS.now(), negate(sig.has_members()), negate(sig.OFFSETS.now())),
 }
 _STORES = frozenset({Do.STORE_OFFSETS})
 

@@ -203,6 +203,16 @@ def partly(
             raise TypeError(f"no expression of the vocabulary: {type(guard).__name__}")
 
 
+def never_beside(left: Expr, right: Expr) -> Expr:
+    """Return the condition that two expressions never hold together."""
+    return expr.negate(expr.all_of(left, right))
+
+
+def exactly(left: Expr, right: Expr) -> Expr:
+    """Return the condition that one expression holds exactly where the other one does."""
+    return expr.any_of(expr.all_of(left, right), expr.all_of(expr.negate(left), expr.negate(right)))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Guards:
     """The translation of guards to formulas.
