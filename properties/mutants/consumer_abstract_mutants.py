@@ -37,8 +37,6 @@ from fencepost.properties.logic.consumer_signature import (
 from fencepost.properties.logic.logic import (
     FALSE,
     TRUE,
-    Formula,
-    Relation,
     all_of,
     any_of,
     below,
@@ -52,7 +50,10 @@ from fencepost.properties.proofs.consumer_effects import (
     HOLDER,
     NEXT,
     OF_MEMBERS,
+    clear,
+    in_place_of_holder,
     of_caller,
+    of_member,
     terms_of,
 )
 from fencepost.properties.proofs.theory import (
@@ -78,34 +79,15 @@ def _but(effect: AbstractEffect, *changes: Becomes | AnyThat) -> AbstractEffect:
     return AbstractEffect((*rest.changes, *changes), rest.condition, rest.choices)
 
 
-def _off(*relations: Relation) -> tuple[Becomes, ...]:
-    return tuple(of_caller(relation, FALSE) for relation in relations)
-
-
-def _others(relation: Relation, mine: Formula) -> Becomes:
-    """Set a relation as a replacement does, but for what the caller gets."""
-    terms = terms_of(relation)
-    stays = all_of(negate(_ME), negate(same(X, HOLDER)), relation.now(*terms))
-    return becomes(relation, *terms, any_of(all_of(_ME, mine), stays))
-
-
-def _beside(relation: Relation, mine: Formula) -> Becomes:
-    """Set a relation as a replacement does that leaves the holder as it was."""
-    terms = terms_of(relation)
-    return becomes(
-        relation, *terms, any_of(all_of(_ME, mine), all_of(negate(_ME), relation.now(*terms)))
-    )
-
-
 _KEEPS_THE_OLD = _but(
     _REPLACE,
-    _beside(MEMBER, TRUE),
-    _beside(SEAT, same(I, INST)),
+    of_caller(MEMBER, TRUE),
+    of_caller(SEAT, same(I, INST)),
     *(
-        _beside(relation, relation.now(HOLDER, *terms_of(relation)[1:]))
+        of_caller(relation, of_member(relation, HOLDER))
         for relation in (ASSIGNED, REVOKING, UNREVOKED, UNRELEASED)
     ),
-    *(_beside(relation, same(E, ZERO)) for relation in (AT, PREVIOUS)),
+    *(of_caller(relation, same(E, ZERO)) for relation in (AT, PREVIOUS)),
 )
 _FORGETS_RELEASED = AbstractEffect(
     (
@@ -167,8 +149,8 @@ KNOWN: Mapping[str, Effects] = {
             _MAKE, AnyThat(TARGET, for_all(X, P, implies(TARGET.now(X, P), MEMBER.now(X))))
         )
     },
-    "cg-nobody-is-hurried": {Do.RECONCILE: _but(_RECONCILE, *_off(HURRIED))},
-    "cg-gives-up-at-once": {Do.RECONCILE: _but(_RECONCILE, *_off(REVOKING, UNREVOKED, HURRIED))},
+    "cg-nobody-is-hurried": {Do.RECONCILE: _but(_RECONCILE, *clear(HURRIED))},
+    "cg-gives-up-at-once": {Do.RECONCILE: _but(_RECONCILE, *clear(REVOKING, UNREVOKED, HURRIED))},
     "cg-reconciled-at-the-old-epoch": {
         Do.RECONCILE: _but(_RECONCILE, of_caller(AT, same(E, ZERO)))
     },
@@ -182,11 +164,15 @@ KNOWN: Mapping[str, Effects] = {
     "cg-assignment-not-told": {Do.ANSWER_CHANGES: NOTHING},
     "cg-another-epoch-told": {Do.ANSWER_CHANGES: NOTHING},
     "cg-join-told-nothing": {Do.ANSWER_ASSIGNMENT: NOTHING},
-    "cg-release-frees-partitions": {Do.RELEASE: _but(_RELEASE, *_off(ASSIGNED))},
+    "cg-release-frees-partitions": {Do.RELEASE: _but(_RELEASE, *clear(ASSIGNED))},
     "cg-release-keeps-pending": {Do.RELEASE: _RELEASE.without(REVOKING.name)},
     "cg-release-keeps-time-to-revoke": {Do.RELEASE: _RELEASE.without(HURRIED.name)},
-    "cg-replace-loses-assignment": {Do.REPLACE_HOLDER: _but(_REPLACE, _others(ASSIGNED, FALSE))},
-    "cg-replace-loses-target": {Do.REPLACE_HOLDER: _but(_REPLACE, _others(TARGET, FALSE))},
+    "cg-replace-loses-assignment": {
+        Do.REPLACE_HOLDER: _but(_REPLACE, in_place_of_holder(ASSIGNED, FALSE))
+    },
+    "cg-replace-loses-target": {
+        Do.REPLACE_HOLDER: _but(_REPLACE, in_place_of_holder(TARGET, FALSE))
+    },
     "cg-replace-keeps-the-old": {Do.REPLACE_HOLDER: _KEEPS_THE_OLD},
     "cg-replace-unmaps": {Do.REPLACE_HOLDER: _but(_REPLACE, _UNMAPS)},
     "cg-removal-keeps-mapping": {

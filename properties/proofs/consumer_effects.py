@@ -40,8 +40,9 @@ from fencepost.properties.logic.consumer_signature import (
     I,
     P,
     X,
-    Y,
+    has_members,
     is_reconciled,
+    is_target_legal,
     is_target_made,
     owns,
 )
@@ -106,13 +107,21 @@ def of_caller(relation: Relation, formula: Formula) -> Becomes:
     return becomes(relation, *terms, any_of(all_of(_ME, formula), stays))
 
 
-def _off(*relations: Relation) -> tuple[Becomes, ...]:
+def clear(*relations: Relation) -> tuple[Becomes, ...]:
+    """Clear relations of members for the caller."""
     return tuple(of_caller(relation, FALSE) for relation in relations)
 
 
-def _is_mine(relation: Relation) -> Formula:
-    """Return what a relation says of the caller."""
-    return relation.now(CALLER, *terms_of(relation)[1:])
+def of_member(relation: Relation, member: Term) -> Formula:
+    """Return a formula: a relation of members holds of this one."""
+    return relation.now(member, *terms_of(relation)[1:])
+
+
+def in_place_of_holder(relation: Relation, formula: Formula) -> Becomes:
+    """Set a relation of members for the caller; the holder is gone, and it stays for others."""
+    terms = terms_of(relation)
+    stays = all_of(negate(_ME), negate(same(X, HOLDER)), relation.now(*terms))
+    return becomes(relation, *terms, any_of(all_of(_ME, formula), stays))
 
 
 def _is_own_entry(term: Term) -> Formula:
@@ -140,7 +149,7 @@ _MAPPED_TO_CALLER = becomes(
 _FRESH_MEMBER = (
     of_caller(MEMBER, TRUE),
     of_caller(SEAT, _BY_REQUEST),
-    *_off(ASSIGNED, REVOKING, UNREVOKED, UNRELEASED),
+    *clear(ASSIGNED, REVOKING, UNREVOKED, UNRELEASED),
     of_caller(AT, same(E, ZERO)),
     of_caller(PREVIOUS, same(E, ZERO)),
 )
@@ -150,7 +159,7 @@ _SUBSCRIPTION = "client id, subscription, timeouts, assignor, rack"
 def _created(epoch: Choice | None) -> AbstractEffect:
     """Create a group at epoch 0, or at one above it: also one that has offsets alone."""
     at = ZERO if epoch is None else epoch.term
-    is_simple = all_of(GROUP_AT.now(ZERO), negate(exists(X, MEMBER.now(X))))
+    is_simple = all_of(GROUP_AT.now(ZERO), negate(has_members()))
     return AbstractEffect(
         (
             becomes(EXISTS, TRUE),
@@ -165,48 +174,24 @@ def _created(epoch: Choice | None) -> AbstractEffect:
     )
 
 
-def _copied(relation: Relation) -> Becomes:
-    """Give the caller what the holder has of a relation; the holder is gone."""
-    terms = terms_of(relation)
-    theirs = relation.now(HOLDER, *terms[1:])
-    others = all_of(negate(_ME), negate(same(X, HOLDER)), relation.now(*terms))
-    return becomes(relation, *terms, any_of(all_of(_ME, theirs), others))
-
-
 _IS_HOLDER = Choice(HOLDER, all_of(HOLDS.now(INST, HOLDER), MEMBER.now(HOLDER)))
 _IS_REMAPPED = any_of(same(I, INST), SEAT.now(HOLDER, I))
 _NOT_HOLDER = negate(same(X, HOLDER))
 _REPLACED = AbstractEffect(
     (
         becomes(MEMBER, X, any_of(_ME, all_of(_NOT_HOLDER, MEMBER.now(X)))),
-        becomes(
-            SEAT,
-            X,
-            I,
-            any_of(
-                all_of(_ME, same(I, INST)),
-                all_of(negate(_ME), _NOT_HOLDER, SEAT.now(X, I)),
-            ),
-        ),
+        in_place_of_holder(SEAT, same(I, INST)),
         becomes(
             HOLDS,
             I,
             X,
             any_of(all_of(_IS_REMAPPED, _ME), all_of(negate(_IS_REMAPPED), HOLDS.now(I, X))),
         ),
-        *map(_copied, (ASSIGNED, REVOKING, TARGET, UNREVOKED, UNRELEASED)),
         *(
-            becomes(
-                relation,
-                X,
-                E,
-                any_of(
-                    all_of(_ME, same(E, ZERO)),
-                    all_of(negate(_ME), _NOT_HOLDER, relation.now(X, E)),
-                ),
-            )
-            for relation in (AT, PREVIOUS)
+            in_place_of_holder(relation, of_member(relation, HOLDER))
+            for relation in (ASSIGNED, REVOKING, TARGET, UNREVOKED, UNRELEASED)
         ),
+        *(in_place_of_holder(relation, same(E, ZERO)) for relation in (AT, PREVIOUS)),
         becomes(SESSION, X, all_of(_NOT_HOLDER, SESSION.now(X))),
         becomes(HURRIED, X, all_of(_NOT_HOLDER, negate(_ME), HURRIED.now(X))),
     ),
@@ -217,19 +202,13 @@ _RELEASED = AbstractEffect(
     (
         of_caller(AT, same(E, RELEASED_AT)),
         of_caller(PREVIOUS, same(E, ZERO)),
-        *_off(REVOKING, HURRIED),
+        *clear(REVOKING, HURRIED),
     ),
     leaves_out="that its partitions count from epoch 0",
 )
-_ANYBODY = exists(X, MEMBER.now(X))
-_LEGAL = all_of(
-    for_all(X, P, implies(TARGET.now(X, P), MEMBER.now(X))),
-    for_all(X, Y, P, implies(all_of(TARGET.now(X, P), TARGET.now(Y, P)), same(X, Y))),
-)
-"""The condition that every assignor meets: a partition is meant for one member at most."""
 _REMADE = AbstractEffect(
     (
-        AnyThat(TARGET, _LEGAL),
+        AnyThat(TARGET, is_target_legal()),  # each assignor makes a legal one
         becomes(TARGET_AT, E, GROUP_AT.now(E)),
         becomes(REMADE, TRUE),
     ),
@@ -258,10 +237,10 @@ def _reconciled(
     it was made anew with this request.
     """
     subscribed = SUBSCRIBED.now(P) if is_heeding else TRUE
-    target = all_of(_is_mine(TARGET), subscribed)
+    target = all_of(of_member(TARGET, CALLER), subscribed)
     if is_unmapped:
         target = all_of(target, REMADE.now())
-    assigned, revoking = _is_mine(ASSIGNED), _is_mine(REVOKING)
+    assigned, revoking = (of_member(relation, CALLER) for relation in (ASSIGNED, REVOKING))
     lost = all_of(assigned, negate(target))
     waits = any_of(is_reconciled(CALLER), all_of(UNREVOKED.now(CALLER), _says_it_owns(revoking)))
     stray = all_of(assigned, negate(subscribed))
@@ -351,7 +330,7 @@ EFFECTS: Effects = {
         leaves_out=_SUBSCRIPTION,
     ),
     Do.RELEASE: _RELEASED,
-    Do.RELEASE_SETTLED: AbstractEffect((*_RELEASED.changes, *_off(UNREVOKED, UNRELEASED))),
+    Do.RELEASE_SETTLED: AbstractEffect((*_RELEASED.changes, *clear(UNREVOKED, UNRELEASED))),
     Do.REMOVE_MEMBER: AbstractEffect(_without(CALLER)),
     Do.REMOVE_HOLDER: AbstractEffect(_without(HOLDER), choices=(_IS_HOLDER,)),
     Do.BUMP_EPOCH: AbstractEffect(
@@ -365,7 +344,7 @@ EFFECTS: Effects = {
             becomes(TARGET, X, P, FALSE),
             becomes(TARGET_AT, E, GROUP_AT.now(E)),
         ),
-        condition=negate(_ANYBODY),
+        condition=negate(has_members()),
     ),
     Do.RECOMPUTE_TARGET: _REMADE_PERHAPS,
     Do.RECOMPUTE_TARGET_AT_ONCE: _REMADE,
@@ -397,5 +376,5 @@ BEGINS = AbstractEffect(
     )
 )
 """The knowledge of a step about itself as it begins."""
-SESSION_FIRES = AbstractEffect(_off(SESSION))
-REBALANCE_TIMER_FIRES = AbstractEffect(_off(HURRIED))
+SESSION_FIRES = AbstractEffect(clear(SESSION))
+REBALANCE_TIMER_FIRES = AbstractEffect(clear(HURRIED))
