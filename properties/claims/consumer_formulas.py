@@ -9,6 +9,8 @@ that the rule of the step that breaks one is known.  MOVES are about what a step
 
 from __future__ import annotations
 
+from functools import partial
+
 from fencepost.model.consumer.rules import rule_sources as src
 from fencepost.model.consumer.vocabulary import (
     ASSIGNOR,
@@ -23,10 +25,8 @@ from fencepost.model.consumer.vocabulary import (
     Leave,
 )
 from fencepost.model.messages.errors import Error
-from fencepost.properties.claims import waivers
 from fencepost.properties.claims.consumer_invariants import ALL_STEPS, INSIDE, UNSAID
-from fencepost.properties.claims.invariants import FORMULA_ENGINES
-from fencepost.properties.claims.property_classes import class_of, harm_of
+from fencepost.properties.claims.invariants import formula_property
 from fencepost.properties.logic.consumer_signature import (
     ANSWER,
     ASSIGNED,
@@ -73,10 +73,11 @@ from fencepost.properties.logic.consumer_signature import (
     is_reconciled,
     is_released,
     is_target_legal,
+    of_member,
     owns,
+    terms_of,
 )
 from fencepost.properties.logic.logic import (
-    Engine,
     Formula,
     Property,
     PropertyKind,
@@ -99,33 +100,7 @@ from fencepost.properties.logic.logic import (
 _ALL = "all groups"
 
 
-def _formula(
-    name: str,
-    meaning: str,
-    source: str,
-    scope: str,
-    formula: Formula,
-    premise: Formula,
-    *,
-    invariant: Formula | None = None,
-    answers: str = INSIDE,
-) -> Property:
-    return Property(
-        name,
-        meaning,
-        source,
-        PropertyKind.STEP,
-        scope,
-        FORMULA_ENGINES,
-        formula=formula,
-        premise=premise,
-        invariant=invariant,
-        not_by={Engine.ANSWERS: answers},
-        expected=waivers.reasons(name),
-        expected_rules=waivers.rules(name),
-        property_class=class_of(name),
-        harm=harm_of(name),
-    )
+_formula = partial(formula_property, PropertyKind.STEP)
 
 
 def _kept(
@@ -138,20 +113,14 @@ def _kept(
 ) -> Property:
     """Make the property that each step keeps an invariant.  `premise`: of a group, too."""
     kept = implies(invariant, afterwards(invariant))
-    return _formula(name, meaning, source, scope, kept, premise, invariant=invariant)
+    return _formula(
+        name, meaning, source, scope, kept, premise, invariant=invariant, answers=INSIDE
+    )
 
 
 _SOMEBODY = has_members()
 _STATIC = exists(X, I, SEAT.now(X, I))
-_OF_MEMBERS = (
-    (SEAT, (I,)),
-    (ASSIGNED, (P,)),
-    (REVOKING, (P,)),
-    (UNREVOKED, ()),
-    (UNRELEASED, ()),
-    (AT, (E,)),
-    (PREVIOUS, (E,)),
-)
+_OF_MEMBERS = (SEAT, ASSIGNED, REVOKING, UNREVOKED, UNRELEASED, AT, PREVIOUS)
 
 
 def _of_each(relation: Relation) -> Formula:
@@ -274,8 +243,8 @@ KEPT: tuple[Property, ...] = (
         src.KIP_HEARTBEAT,
         all_of(
             *(
-                for_all(X, *more, implies(relation.now(X, *more), MEMBER.now(X)))
-                for relation, more in _OF_MEMBERS
+                for_all(*terms_of(relation), implies(of_member(relation, X), MEMBER.now(X)))
+                for relation in _OF_MEMBERS
             ),
             for_all(X, implies(MEMBER.now(X), EXISTS.now())),
             for_all(I, X, implies(HOLDS.now(I, X), EXISTS.now())),
@@ -391,14 +360,7 @@ _BRINGS_ANOTHER = all_of(
 )
 _STRANGER = all_of(_LATER, _SOMEBODY, is_caller(X), negate(MEMBER.now(X)))
 _NAMES_ANOTHERS = all_of(_LATER, _LOOKED_AT, exists(X, all_of(is_holder(X), negate(is_caller(X)))))
-_STAYS = {SESSION, HURRIED}
-_X_STAYS = {
-    relation: tuple(
-        {"id": X, "instance": I, "partition": P, "epoch": E}[sort.value] for sort in relation.sorts
-    )
-    for relation in CONSUMER_SIGNATURE.relations
-    if relation not in _STAYS
-}
+_TIMERS = {SESSION, HURRIED}
 
 
 def _step(
@@ -418,8 +380,8 @@ def _step(
         meaning,
         source,
         scope,
-        for_all(*terms, formula) if terms else formula,
-        exists(*terms, premise) if terms else premise,
+        for_all(*terms, formula),
+        exists(*terms, premise),
         answers=answers,
     )
 
@@ -449,6 +411,7 @@ MOVES: tuple[Property, ...] = (
         "owners that stay members; those that go take nothing with them",
         all_of(*(for_all(X, P, implies(loses, _SAYS_SO)) for loses in _LOSES)),
         any_of(*(exists(X, P, loses) for loses in _LOSES)),
+        answers=INSIDE,
     ),
     _step(
         "a-member-goes-for-a-cause",
@@ -589,9 +552,9 @@ MOVES: tuple[Property, ...] = (
         all_of(
             *(
                 for_all(*terms, iff(relation.now(*terms), relation.then(*terms)))
-                if terms
-                else iff(relation.now(), relation.then())
-                for relation, terms in _X_STAYS.items()
+                for relation in CONSUMER_SIGNATURE.relations
+                if relation not in _TIMERS
+                for terms in [terms_of(relation)]
             )
         ),
     ),

@@ -55,8 +55,8 @@ from fencepost.properties.logic.logic import (
     same,
 )
 
-FORMULA_ENGINES = frozenset({Engine.EXPLORATION, Engine.HYPOTHESIS, Engine.PROOF})
-UNSEEN = {Engine.ANSWERS: "it is about the coordinator's state; answers show only part of it"}
+_FORMULA_ENGINES = frozenset({Engine.EXPLORATION, Engine.HYPOTHESIS, Engine.PROOF})
+_UNSEEN = "it is about the coordinator's state; answers show only part of it"
 _EVERY_GROUP = "every group, at any time, on the coordinator that has it"
 
 _PREPARING = is_now(STATE, GroupState.PREPARING)
@@ -68,24 +68,43 @@ _SEATED = exists(X, I, SEAT.now(X, I))
 _STORED = negate(is_now(STORED_STATE, GroupState.ABSENT))
 
 
-def state_property(
-    name: str, meaning: str, formula: Formula, premise: Formula, source: str = src.KAFKA_JOIN
+def formula_property(
+    kind: PropertyKind,
+    name: str,
+    meaning: str,
+    source: str,
+    scope: str,
+    formula: Formula,
+    premise: Formula,
+    *,
+    invariant: Formula | None = None,
+    answers: str = _UNSEEN,
 ) -> Property:
-    """Make a property of every group."""
+    """Make a property of this kind.  `answers`: why histories don't check it."""
     return Property(
         name,
         meaning,
         source,
-        PropertyKind.STATE,
-        _EVERY_GROUP,
-        FORMULA_ENGINES,
+        kind,
+        scope,
+        _FORMULA_ENGINES,
         formula=formula,
         premise=premise,
-        not_by=UNSEEN,
+        invariant=invariant,
+        not_by={Engine.ANSWERS: answers},
         expected=waivers.reasons(name),
         expected_rules=waivers.rules(name),
         property_class=class_of(name),
         harm=harm_of(name),
+    )
+
+
+def state_property(
+    name: str, meaning: str, formula: Formula, premise: Formula, source: str = src.KAFKA_JOIN
+) -> Property:
+    """Make a property of every group."""
+    return formula_property(
+        PropertyKind.STATE, name, meaning, source, _EVERY_GROUP, formula, premise
     )
 
 

@@ -17,9 +17,7 @@ from __future__ import annotations
 from fencepost.model.classic.rules import rule_sources as src
 from fencepost.model.classic.vocabulary import SELECTION, STATE, SUBSCRIPTION, Change, GroupState
 from fencepost.model.messages.errors import Error
-from fencepost.properties.claims import waivers
-from fencepost.properties.claims.invariants import FORMULA_ENGINES, UNSEEN
-from fencepost.properties.claims.property_classes import class_of, harm_of
+from fencepost.properties.claims.invariants import formula_property
 from fencepost.properties.logic.classic_signature import (
     ANSWER,
     CALLER,
@@ -105,21 +103,7 @@ def step_property(
     scope: str = _EVERY_STEP,
 ) -> Property:
     """Make a property of every step."""
-    return Property(
-        name,
-        meaning,
-        source,
-        PropertyKind.STEP,
-        scope,
-        FORMULA_ENGINES,
-        formula=formula,
-        premise=premise,
-        not_by=UNSEEN,
-        expected=waivers.reasons(name),
-        expected_rules=waivers.rules(name),
-        property_class=class_of(name),
-        harm=harm_of(name),
-    )
+    return formula_property(PropertyKind.STEP, name, meaning, source, scope, formula, premise)
 
 
 _REVIVED = all_of(FAILS_OVER, STORED_MEMBER.now(X))

@@ -113,6 +113,17 @@ X, Y = an_id("x"), an_id("y")
 I, J = an_instance("i"), an_instance("j")  # noqa: E741  (an instance)
 P = a_partition("p")
 E, F = an_epoch("e"), an_epoch("f")
+_VARIABLES = {term.sort: term for term in (X, I, P, E)}
+
+
+def terms_of(relation: Relation) -> tuple[Term, ...]:
+    """Return a variable for each term of a relation."""
+    return tuple(_VARIABLES[sort] for sort in relation.sorts)
+
+
+def of_member(relation: Relation, member: Term) -> Formula:
+    """Return a formula: a relation of members holds of this one."""
+    return relation.now(member, *terms_of(relation)[1:])
 
 
 def is_caller(term: Term) -> Formula:
@@ -146,7 +157,7 @@ def is_holder(term: Term) -> Formula:
 
 
 def is_target_legal() -> Formula:
-    """Return a formula: the target gives a partition to one member at most, and to no others."""
+    """Return a formula: each partition of the target is for one id at most, which is a member's."""
     return all_of(
         for_all(X, P, implies(TARGET.now(X, P), MEMBER.now(X))),
         for_all(X, Y, P, implies(all_of(TARGET.now(X, P), TARGET.now(Y, P)), same(X, Y))),

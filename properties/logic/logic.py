@@ -275,15 +275,15 @@ def below(left: Term, right: Term) -> Formula:
 
 
 def for_all(*terms_and_body: Term | Formula) -> Formula:
-    """Return a formula: for all of these terms the formula, which comes last, holds."""
+    """Return a formula: for all of these terms, if any, the formula, which comes last, holds."""
     terms, body = _split(terms_and_body)
-    return ForAll(terms, body)
+    return ForAll(terms, body) if terms else body
 
 
 def exists(*terms_and_body: Term | Formula) -> Formula:
-    """Return a formula: for some of these terms the formula, which comes last, holds."""
+    """Return a formula: for some of these terms, if any, the formula, which comes last, holds."""
     terms, body = _split(terms_and_body)
-    return Exists(terms, body)
+    return Exists(terms, body) if terms else body
 
 
 def _split(parts: tuple[Term | Formula, ...]) -> tuple[tuple[Term, ...], Formula]:

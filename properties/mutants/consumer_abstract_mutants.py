@@ -33,6 +33,8 @@ from fencepost.properties.logic.consumer_signature import (
     P,
     X,
     is_released,
+    of_member,
+    terms_of,
 )
 from fencepost.properties.logic.logic import (
     FALSE,
@@ -53,8 +55,6 @@ from fencepost.properties.proofs.consumer_effects import (
     clear,
     in_place_of_holder,
     of_caller,
-    of_member,
-    terms_of,
 )
 from fencepost.properties.proofs.theory import (
     NOTHING,

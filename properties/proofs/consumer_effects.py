@@ -44,7 +44,9 @@ from fencepost.properties.logic.consumer_signature import (
     is_reconciled,
     is_target_legal,
     is_target_made,
+    of_member,
     owns,
+    terms_of,
 )
 from fencepost.properties.logic.logic import (
     FALSE,
@@ -78,7 +80,6 @@ LATER = Term("a coin", Sort.ID, fixed=True)
 """An id that stands for yes or no: yes if it is the caller's."""
 
 _ME = same(X, CALLER)
-_NAMES = {Sort.ID: X, Sort.INSTANCE: I, Sort.PARTITION: P, Sort.EPOCH: E}
 OF_MEMBERS = (
     MEMBER,
     SEAT,
@@ -95,11 +96,6 @@ OF_MEMBERS = (
 """Relations whose first term is a member: all that goes with it but its entry."""
 
 
-def terms_of(relation: Relation) -> tuple[Term, ...]:
-    """Return a variable for each term of a relation."""
-    return tuple(_NAMES[sort] for sort in relation.sorts)
-
-
 def of_caller(relation: Relation, formula: Formula) -> Becomes:
     """Set a relation of members for the caller; it stays for all others."""
     terms = terms_of(relation)
@@ -110,11 +106,6 @@ def of_caller(relation: Relation, formula: Formula) -> Becomes:
 def clear(*relations: Relation) -> tuple[Becomes, ...]:
     """Clear relations of members for the caller."""
     return tuple(of_caller(relation, FALSE) for relation in relations)
-
-
-def of_member(relation: Relation, member: Term) -> Formula:
-    """Return a formula: a relation of members holds of this one."""
-    return relation.now(member, *terms_of(relation)[1:])
 
 
 def in_place_of_holder(relation: Relation, formula: Formula) -> Becomes:
