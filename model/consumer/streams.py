@@ -10,7 +10,6 @@ The topology is the group's: it is that of its first join, and no join may bring
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from enum import Enum
 from functools import partial
 
@@ -100,10 +99,14 @@ def _names(topology: Topology | None) -> tuple[str, ...]:
     return () if topology is None else tuple(p.subtopology_id for p in topology.subtopologies)
 
 
-def _all_tasks(message: StreamsGroupHeartbeatRequest) -> Iterator[tuple[TaskIds, ...] | None]:
-    yield message.active_tasks
-    yield message.standby_tasks
-    yield message.warmup_tasks
+_KINDS = 3
+"""The number of kinds of tasks: active ones, standbys and warm-ups."""
+
+
+def _named_tasks(message: StreamsGroupHeartbeatRequest) -> list[tuple[TaskIds, ...]]:
+    """Return the tasks of each kind that a heartbeat names."""
+    kinds = message.active_tasks, message.standby_tasks, message.warmup_tasks
+    return [tasks for tasks in kinds if tasks is not None]
 
 
 def _owned(message: StreamsGroupHeartbeatRequest) -> tuple[TaskIds, ...] | None:
@@ -113,8 +116,8 @@ def _owned(message: StreamsGroupHeartbeatRequest) -> tuple[TaskIds, ...] | None:
     """
     if message.member_epoch != 0:
         return message.active_tasks
-    named = [tasks for tasks in _all_tasks(message) if tasks is not None]
-    if message.topology is None or len(named) < len(list(_all_tasks(message))):
+    named = _named_tasks(message)
+    if message.topology is None or len(named) < _KINDS:
         return None
     return tuple(row for tasks in named for row in tasks)
 
@@ -183,8 +186,8 @@ def _tasks(
     message: StreamsGroupHeartbeatRequest,
 ) -> Tasks:
     """Check the tasks of a heartbeat."""
-    named = [tasks for tasks in _all_tasks(message) if tasks is not None]
-    if message.topology is not None or len(named) not in {0, len(list(_all_tasks(message)))}:
+    named = _named_tasks(message)
+    if message.topology is not None or len(named) not in {0, _KINDS}:
         return Tasks.PARTIAL
     is_there = all(
         0 <= number < _task_count(machine, request, topology, row.subtopology_id)
