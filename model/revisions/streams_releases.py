@@ -17,7 +17,7 @@ from fencepost.model.consumer.streams import OTHER_TOPOLOGY, STREAMS, TASKS, Tas
 from fencepost.model.messages.errors import Error
 from fencepost.model.revision import Difference, DropRule, SetRule, derive
 from fencepost.model.revisions.consumer_releases import CONSUMER_4_4
-from fencepost.model.table.expr import all_of, negate
+from fencepost.model.table.expr import Expr, all_of, negate
 from fencepost.model.table.table import Level, Rule, Table, replace_steps
 
 _MEASURED = "KIP-1071 and KAFKA-20169 (static streams members), since 4.4; seen on 4.4.0"
@@ -46,29 +46,31 @@ _NO_CHECK_OF_SIZE = "CG-BEAT-GROUP-FULL"
 """A rule that streams groups lack: only a join is compared with the group's largest size."""
 _CHANGED = "-CHANGED"
 
-_TOPOLOGY_CHANGED = Rule(
+
+def _refusal(rule_id: str, guard: Expr, because: str, source: str = _MEASURED) -> Rule:
+    """Make a check that refuses a request as invalid."""
+    return Rule(
+        rule_id,
+        guard,
+        answer=Error.INVALID_REQUEST,
+        level=Level.SHOULD,
+        source=source,
+        because=because,
+    )
+
+
+_TOPOLOGY_CHANGED = _refusal(
     "CG-JOIN-TOPOLOGY-CHANGED",
     all_of(OTHER_TOPOLOGY.among(True), negate(when(inst=(OTHER, OWN), holder=LIVE))),
-    answer=Error.INVALID_REQUEST,
-    level=Level.SHOULD,
-    source=_MEASURED,
-    because="the topology is the group's, also when it is empty, and no join may bring another one",
+    "the topology is the group's, also when it is empty, and no join may bring another one",
 )
-_TASKS_PARTIAL = Rule(
+_TASKS_PARTIAL = _refusal(
     "CG-BEAT-TASKS-PARTIAL",
     TASKS.among(Tasks.PARTIAL),
-    answer=Error.INVALID_REQUEST,
-    level=Level.SHOULD,
-    source=_MEASURED,
-    because="a heartbeat names the tasks of all kinds or of none, and only a join has a topology",
+    "a heartbeat names the tasks of all kinds or of none, and only a join has a topology",
 )
-_TASKS_FOREIGN = Rule(
-    "CG-BEAT-TASKS-FOREIGN",
-    TASKS.among(Tasks.FOREIGN),
-    answer=Error.INVALID_REQUEST,
-    level=Level.SHOULD,
-    source=_MEASURED,
-    because="the topology has no such task",
+_TASKS_FOREIGN = _refusal(
+    "CG-BEAT-TASKS-FOREIGN", TASKS.among(Tasks.FOREIGN), "the topology has no such task"
 )
 
 
@@ -154,43 +156,43 @@ _STATIC = (
 """Words in the ids of rules about instances."""
 
 
+_REFUSED = {
+    table.name: _refusal(
+        f"{prefix}-INSTANCE-REFUSED",
+        when(inst=(UNMAPPED, OWN, OTHER, DANGLING)),
+        "streams groups have no static members yet",
+        _UNSUPPORTED,
+    )
+    for prefix, table in (
+        ("CG-JOIN", join.TABLE),
+        ("CG-BEAT", beat.TABLE),
+        ("CG-LEAVE", leave.TABLE),
+    )
+}
+"""Name of a table → its check that no request names an instance."""
+
+
+def _refusing(table: Table) -> Table:
+    """Return a table with its check of the instance, behind those of the request's ids."""
+    if table.name not in _REFUSED:
+        return table
+    checks = (*table.checks[:3], _REFUSED[table.name], *table.checks[3:])
+    return Table(table.name, table.features, checks, table.rows)
+
+
 def _without_instances() -> Iterator[SetRule]:
-    for prefix, rules in (("CG-JOIN", join), ("CG-BEAT", beat), ("CG-LEAVE", leave)):
-        refused = Rule(
-            f"{prefix}-INSTANCE-REFUSED",
-            when(inst=(UNMAPPED, OWN, OTHER, DANGLING)),
-            answer=Error.INVALID_REQUEST,
-            level=Level.SHOULD,
-            source=_UNSUPPORTED,
-            because="streams groups have no static members yet",
-        )
-        yield SetRule(rules.TABLE.name, refused, _UNSUPPORTED)
+    for name, refused in _REFUSED.items():
+        yield SetRule(name, refused, _UNSUPPORTED)
     for table, rule in STREAMS_4_4.rules():
         if any(w in rule.id for w in _STATIC) and rule.id != "CG-LEAVE-RELEASE-BARE":
             new = rule.but(defensive="no request may name an instance")
             yield SetRule(table.name, new, _UNSUPPORTED)
 
 
-def _refusing(table: Table, new: Rule) -> Table:
-    """Return a table whose checks begin with a rule, behind those of the request's ids."""
-    checks = tuple(rule for rule in table.checks if rule.id != new.id)
-    rows = tuple(rule for rule in table.rows if rule.id != new.id)
-    return Table(table.name, table.features, (*checks[:3], new, *checks[3:]), rows)
-
-
-_WITHOUT = derive(
-    STREAMS_4_4,
+STREAMS_4_2 = derive(
+    replace(STREAMS_4_4, tables={n: _refusing(table) for n, table in STREAMS_4_4.tables.items()}),
     "streams-4.2",
     "streams groups of Apache Kafka 4.2.0 to 4.3.1, without static members",
     tuple(_without_instances()),
-)
-STREAMS_4_2 = replace(
-    _WITHOUT,
-    tables={
-        name: _refusing(table, new)
-        if (new := next((r for r in table.rows if r.id.endswith("-INSTANCE-REFUSED")), None))
-        else table
-        for name, table in _WITHOUT.tables.items()
-    },
 )
 STREAMS_REVISIONS = (STREAMS_4_4, STREAMS_4_2)
