@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,7 +28,6 @@ from fencepost.model.table.table import Echo, Rule, Table
 from fencepost.model.work import CLEANUP, Timer
 from fencepost.properties.oracle.verdict import Verdict
 
-IDS = Path(__file__).with_name("case_ids.txt")
 KAFKA_4 = revisions.find("kafka-4")
 LEVELS = {rule.id: rule.level for _, rule in KAFKA_4.rules()}
 AVAILABILITY = ("-COORDINATOR-LOADING", "-COORDINATOR-ELSEWHERE")
@@ -92,16 +90,6 @@ def test_a_case_holds_for_the_model(case: Entry, delay: int) -> None:
     assert played(case.id, delay).why is None
 
 
-@pytest.mark.parametrize("case", ENTRIES, ids=[case.id for case in ENTRIES])
-def test_a_case_names_rules_that_exist_and_says_what_it_is_about(case: Entry) -> None:
-    assert set(case.rules) <= set(LEVELS)
-    assert case.about.endswith(".")
-
-
-def test_ids_are_unique() -> None:
-    assert len({case.id for case in ENTRIES}) == len(ENTRIES)
-
-
 def test_an_id_that_is_there_twice_is_refused() -> None:
     with pytest.raises(ValueError, match=ENTRIES[0].id):
         collect((_registry(ENTRIES[0]), _registry(ENTRIES[0])))
@@ -111,11 +99,6 @@ def _registry(case: Entry) -> Registry:
     registry = Registry()
     registry.entries.append(case)
     return registry
-
-
-def test_no_id_vanishes_and_new_ones_are_written_down() -> None:
-    published = IDS.read_text(encoding="utf-8").split()
-    assert sorted(published) == sorted(case.id for case in ENTRIES), f"see {IDS.name}"
 
 
 def test_cases_are_found_by_id_and_by_glob() -> None:

@@ -1,51 +1,23 @@
-"""The catalogue of the consumer protocol: its ids, its rules, and what its cases catch.
+"""The catalogue of the consumer protocol: which wrong answers its cases catch.
 
 All cases on all revisions, and each rule that is wrong in one thing: `big_consumer_cases.py`.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from support.consumer_cases import BASE, play
+from support.consumer_cases import play
 
-from fencepost.conformance.cases import CONSUMER_ENTRIES, ENTRIES, entries_of, entry
-from fencepost.model.plans.spelling import plan_json, read_plan
+from fencepost.conformance.cases import CONSUMER_ENTRIES, entry
 from fencepost.model.plans.steps import Request
 from fencepost.model.revisions import revisions
 
-IDS = Path(__file__).with_name("consumer_case_ids.txt")
-KNOWN = {rule.id for _, rule in BASE.rules()}
 SAMPLE = CONSUMER_ENTRIES[::9]
 
 
 @pytest.mark.parametrize("case_id", [case.id for case in SAMPLE])
 def test_a_case_holds_for_the_model(case_id: str) -> None:
     assert play(entry(case_id)).why is None
-
-
-def test_cases_name_rules_that_exist_and_say_what_they_are_about() -> None:
-    for case in CONSUMER_ENTRIES:
-        assert set(case.rules) <= KNOWN
-        assert case.about.endswith(".")
-
-
-def test_no_id_vanishes_and_new_ones_are_written_down() -> None:
-    published = IDS.read_text(encoding="utf-8").split()
-    assert published == sorted(case.id for case in CONSUMER_ENTRIES), f"see {IDS.name}"
-    assert not set(published) & {case.id for case in ENTRIES}
-
-
-def test_each_protocol_has_its_cases() -> None:
-    assert entries_of("classic") == ENTRIES
-    assert entries_of("consumer") == CONSUMER_ENTRIES
-
-
-def test_each_plan_is_written_and_read_back() -> None:
-    for case in CONSUMER_ENTRIES:
-        plan = case.case({}, delayed=False)
-        assert read_plan(plan_json(plan)) == plan
 
 
 @pytest.mark.parametrize(
@@ -80,7 +52,7 @@ def test_another_revision_fails_by_the_rule_that_differs(
 
 
 def aborts_the_mock(step: Request) -> bool:
-    """Whether librdkafka's mock may abort on a request: see `MockTarget`."""
+    """Return True if librdkafka's mock may abort on a request: see `MockTarget`."""
     if step.api != "ConsumerGroupHeartbeat" or step.version == 0:
         return False
     sent = step.fields
