@@ -302,7 +302,7 @@ def sync_of_another_protocol(s: BridgeScript) -> None:
 
 @case("MG-HEARTBEAT-UNKNOWN-MEMBER", "MG-SYNC-UNKNOWN-MEMBER")
 def unknown_member(s: BridgeScript) -> None:
-    """A sync and a heartbeat of an id that no member has."""
+    """A sync and a heartbeat have an id that no member has."""
     s.reconciled("A1")
     s.classic.sync(
         "m", member_id=NOBODY, protocol_type="consumer", protocol_name="range", wait=True
@@ -315,7 +315,7 @@ def unknown_member(s: BridgeScript) -> None:
 
 @case("CG-LEAVE-FOR-GOOD", "MG-HEARTBEAT-REJOIN", named="MG-HEARTBEAT-REJOIN")
 def newer_epoch_without_a_target(s: BridgeScript) -> None:
-    """A member leaves: since 4.3 a classic one hears so only once another one made the target."""
+    """A member leaves: since 4.3 a classic one must join again only once there is a new target."""
     s.reconciled("A1", "B1", "C1")
     s.classic.joined("A2")
     s.leave("C1")

@@ -35,7 +35,7 @@ def owning(
 ) -> Protocols:
     """Return the protocols of a join that owns these partitions of topic t.
 
-    It names no generation, so what it says of partitions counts whatever the group's epoch is.
+    It names no generation, so a coordinator takes its partitions in any epoch.
     """
     owned = tuple(TopicPartition("t", number) for number in numbers)
     subscription = Subscription(tuple(topics), owned, user_data=user_data)
@@ -43,7 +43,7 @@ def owning(
 
 
 HOLDING_ALL = owning(*ALL)
-"""A join that still owns whatever it may have been assigned of topic t."""
+"""The protocols of a join that owns all partitions of topic t."""
 
 
 class ClassicScript(Script):

@@ -72,7 +72,7 @@ def call_to_rejoin_is_not_followed(s: BridgeScript) -> None:
 
 @case("MG-JOIN-EXPIRED", "MG-SYNC-REJOIN")
 def sync_that_calls_to_rejoin_is_not_followed(s: BridgeScript) -> None:
-    """A classic member hears so with its sync, and doesn't join again within its R."""
+    """A sync is answered REBALANCE_IN_PROGRESS, and the member doesn't join again within its R."""
     s.mixed(rebalance=_SHORT_R)
     s.join("C1")
     s.classic.sync("A2", wait=True)

@@ -45,7 +45,7 @@ def blank_instance(s: ConsumerScript) -> None:
 
 @case("CG-LEAVE-EPOCH-INVALID", isolated=True)
 def epoch_below_minus_2(s: ConsumerScript) -> None:
-    """No epoch below -2 has a meaning."""
+    """A heartbeat has an epoch below -2."""
     s.reconciled("A1")
     s.release("A1", epoch=-3)
     s.beat("A1")

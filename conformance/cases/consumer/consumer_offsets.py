@@ -187,7 +187,7 @@ def fetch_without_member(s: ConsumerScript) -> None:
 
 @case("CG-FETCH-UNKNOWN-MEMBER")
 def fetch_of_an_epoch_without_a_member(s: ConsumerScript) -> None:
-    """A fetch names no member, but an epoch: nobody has that."""
+    """A fetch names an epoch, but no member: it is refused."""
     s.reconciled("A1")
     s.fetch("x", member_id=None, epoch=1)
     s.fetch("A1")
@@ -317,7 +317,7 @@ def transaction_for_a_missing_topic(s: ConsumerScript) -> None:
 
 @case("CG-TXN-COMMIT-UNKNOWN-MEMBER")
 def transaction_of_nobody_with_an_epoch_below(s: ConsumerScript) -> None:
-    """A commit in a transaction names no member, and an epoch below -1: that is not none."""
+    """A commit in a transaction names no member, and an epoch below -1: it is refused."""
     s.reconciled("A1")
     s.transact("x", member_id="", epoch=-2)
 

@@ -2,8 +2,7 @@
 
 As in all cases a name in capitals is a process of a static member, and one in small letters is a
 dynamic member.  The client makes member ids, so the id of a member is its name.  A field that a
-call leaves out has the value of a correct client: the epoch that the member was told last, and the
-partitions that it was told last.
+call leaves out has the value of a correct client: the epoch and the partitions of its last answer.
 """
 
 from __future__ import annotations
@@ -105,7 +104,7 @@ class ConsumerScript(Script):
         group: str = "g",
         **fields: Any,
     ) -> None:
-        """Send a heartbeat for each: it is alive, and owns what it was told last.
+        """Send a heartbeat for each: it owns the partitions of its last answer.
 
         `fields`: of `ask`, and `server_assignor`, `subscribed_topic_names`, `rack_id`.
         """

@@ -142,7 +142,7 @@ def silent_dynamic_member(s: ConsumerScript) -> None:
 
 
 _LONGER_MS = 600_000
-"""A rebalance timeout that ends in no session, whatever the target's session timeout is."""
+"""A rebalance timeout longer than any session timeout of a target."""
 
 
 def _session_after(

@@ -36,7 +36,7 @@ def streams_second_thread(s: StreamsScript) -> None:
 
 @case("CG-JOIN-DYNAMIC-NEW")
 def streams_two_parts(s: StreamsScript) -> None:
-    """The order of subtopologies means nothing."""
+    """A second thread names the subtopologies in another order, and may join."""
     s.join("m", topology=topology(s0="t", s1="u"))
     s.join("n", topology=topology(s1="u", s0="t"))
     s.beat("m", "n")
@@ -44,7 +44,7 @@ def streams_two_parts(s: StreamsScript) -> None:
 
 @case("CG-JOIN-DYNAMIC-NEW")
 def streams_missing_topic(s: StreamsScript) -> None:
-    """Where a source topic is missing, no subtopology has tasks."""
+    """A topology has a missing source topic: its thread gets no tasks."""
     s.join("m", topology=topology(s0="t", s1="missing"))
     s.beat("m", owns=())
 
@@ -54,7 +54,7 @@ def streams_missing_topic(s: StreamsScript) -> None:
 
 @case("CG-JOIN-ID-MISSING", "CG-BEAT-ID-MISSING", "CG-LEAVE-ID-MISSING", isolated=True)
 def streams_requests_without_id(s: StreamsScript) -> None:
-    """A thread makes its id."""
+    """A thread joins, sends a heartbeat and leaves without a member id: it is refused."""
     s.join("m", member_id="")
     s.join("m")
     s.beat("m", member_id="")
@@ -64,7 +64,7 @@ def streams_requests_without_id(s: StreamsScript) -> None:
 
 @case("CG-JOIN-GROUP-ID-INVALID", isolated=True)
 def streams_empty_group_id(s: StreamsScript) -> None:
-    """A join names no group."""
+    """A join, a heartbeat and a leave name no group."""
     s.join("m", group="")
     s.beat("m", group="", epoch=1, owns=None)
     s.leave("m", group="")
@@ -72,7 +72,7 @@ def streams_empty_group_id(s: StreamsScript) -> None:
 
 @case("CG-JOIN-ID-BLANK")
 def streams_blank_instance_or_rack(s: StreamsScript) -> None:
-    """An instance or a rack is null or not empty."""
+    """A join, a heartbeat and a leave have an empty instance or rack."""
     s.join("m", instance="")
     s.join("m", rack_id="")
     s.join("m")
@@ -83,7 +83,7 @@ def streams_blank_instance_or_rack(s: StreamsScript) -> None:
 
 @case("CG-JOIN-FIELDS-MISSING")
 def streams_incomplete_join(s: StreamsScript) -> None:
-    """A join has a rebalance timeout and a topology, and owns no task of any kind."""
+    """A join lacks a field that each join needs, or owns tasks."""
     s.join("m", rebalance=-1)
     s.join("m", topology=None)
     s.join("m", active_tasks=None)
@@ -96,7 +96,7 @@ def streams_incomplete_join(s: StreamsScript) -> None:
 
 @case("CG-JOIN-TOPOLOGY-CHANGED")
 def streams_other_topology(s: StreamsScript) -> None:
-    """No join brings another topology, or another epoch of it."""
+    """A thread joins with another topology, or another epoch of it: it is refused."""
     s.join("m")
     s.join("n", topology=topology(1, s0="t"))
     s.join("n", topology=topology(s0="u"))
@@ -106,7 +106,7 @@ def streams_other_topology(s: StreamsScript) -> None:
 
 @case("CG-JOIN-TOPOLOGY-CHANGED", "CG-JOIN-UNRELEASED")
 def streams_restart_with_another_topology(s: StreamsScript) -> None:
-    """A restart brings no other topology; that the instance is live is seen first."""
+    """A process restarts with another topology and is refused; live instances are checked first."""
     s.join("A1")
     s.join("A2", topology=topology(1, s0="t"))
     s.release("A1")
@@ -127,7 +127,7 @@ def streams_topology_of_an_empty_group(s: StreamsScript) -> None:
 
 @case("CG-BEAT-TASKS-PARTIAL")
 def streams_tasks_of_one_kind(s: StreamsScript) -> None:
-    """A heartbeat names the tasks of all kinds, or of none; only a join has a topology."""
+    """A heartbeat names tasks of some kinds alone, or brings a topology."""
     s.join("m")
     s.beat("m", standby_tasks=None)
     s.beat("m", owns=None, warmup_tasks=())
@@ -138,7 +138,7 @@ def streams_tasks_of_one_kind(s: StreamsScript) -> None:
 
 @case("CG-BEAT-TASKS-FOREIGN")
 def streams_tasks_of_no_topology(s: StreamsScript) -> None:
-    """A heartbeat may name the tasks of its topology alone; its epoch is seen first."""
+    """A heartbeat names tasks that its topology doesn't have; its epoch is checked first."""
     s.join("m")
     s.beat("m", owns=tasks(0, part="9"))
     s.beat("m", owns=tasks(77))
@@ -149,14 +149,14 @@ def streams_tasks_of_no_topology(s: StreamsScript) -> None:
 
 @case("CG-LEAVE-EPOCH-INVALID", isolated=True)
 def streams_epoch_below_minus_2(s: StreamsScript) -> None:
-    """No epoch below -2 has a meaning."""
+    """A heartbeat has an epoch below -2."""
     s.join("m")
     s.beat("m", epoch=-3, owns=None)
 
 
 @case("CG-BEAT-GROUP-ABSENT", "CG-LEAVE-GROUP-ABSENT")
 def streams_absent_group(s: StreamsScript) -> None:
-    """A group that doesn't exist has no members."""
+    """A thread sends a heartbeat and a leave to a group that doesn't exist."""
     s.beat("m", epoch=1, owns=None)
     s.leave("m")
 
@@ -360,7 +360,7 @@ def streams_thread_joins_again(s: StreamsScript) -> None:
 
 @case("CG-JOIN-INSTANCE-REFUSED", "CG-BEAT-INSTANCE-REFUSED", "CG-LEAVE-INSTANCE-REFUSED")
 def streams_refused_instance(s: StreamsScript) -> None:
-    """Before 4.4 no request may name an instance, not even of a group that doesn't exist."""
+    """Before 4.4 each request with an instance is refused, also where the group doesn't exist."""
     s.beat("A1", epoch=1, owns=None)
     s.join("A1")
     s.join("m")
@@ -388,7 +388,7 @@ def streams_zombie(s: StreamsScript) -> None:
 
 @case("CG-BEAT-ALIVE", "CG-BEAT-INSTANCE-UNMAPPED")
 def streams_other_instances(s: StreamsScript) -> None:
-    """A heartbeat names the thread's own instance, or none."""
+    """A thread sends a heartbeat without its instance, and one with an unmapped instance."""
     s.join("A1")
     s.beat("A1", instance=None)
     s.beat("A1", instance="Z")
@@ -397,7 +397,7 @@ def streams_other_instances(s: StreamsScript) -> None:
 
 @case("CG-BEAT-EPOCH-NEWER", "CG-BEAT-EPOCH-OLDER", "CG-LEAVE-RELEASE")
 def streams_other_epochs(s: StreamsScript) -> None:
-    """A heartbeat has the thread's own epoch."""
+    """A thread sends heartbeats with a newer epoch, with an older one, and after its release."""
     s.join("A1")
     s.beat("A1", epoch=EpochOf("A1", plus=7))
     s.beat("A1", epoch=1)
@@ -407,7 +407,7 @@ def streams_other_epochs(s: StreamsScript) -> None:
 
 @case("CG-BEAT-REPEATED", "CG-BEAT-EPOCH-PREVIOUS")
 def streams_lost_answer_to_a_heartbeat(s: StreamsScript) -> None:
-    """A heartbeat is repeated with the epoch before, and names tasks that it still has."""
+    """A thread repeats a heartbeat with the epoch before, and names tasks that it still has."""
     s.join("m", "n")
     s.beat("m", "m")
     before = EpochOf("m", back=1)
@@ -437,7 +437,7 @@ def streams_changes_in_heartbeats(s: StreamsScript) -> None:
 
 @case("CG-BEAT-ALIVE")
 def streams_full_heartbeat(s: StreamsScript) -> None:
-    """The answer to a heartbeat with all fields has only changed tasks."""
+    """A thread sends a heartbeat with all fields: the answer has only changed tasks."""
     s.join("m")
     s.beat("m", process_id="p1", rebalance_timeout_ms=Ms("rebalance"), client_tags=())
 
@@ -447,7 +447,7 @@ def streams_full_heartbeat(s: StreamsScript) -> None:
 
 @case("CG-LEAVE-RELEASE-BARE")
 def streams_release_without_instance(s: StreamsScript) -> None:
-    """A release names its instance."""
+    """A release names no instance."""
     s.join("A1")
     s.release("A1", instance=None)
     s.join("A2")
@@ -455,7 +455,7 @@ def streams_release_without_instance(s: StreamsScript) -> None:
 
 @case("CG-LEAVE-INSTANCE-FENCED", "CG-LEAVE-INSTANCE-UNMAPPED", "CG-LEAVE-UNKNOWN-MEMBER")
 def streams_leaves_of_others(s: StreamsScript) -> None:
-    """Nobody else releases or removes a thread."""
+    """Requests with a wrong id or instance don't release a thread, and don't remove it."""
     s.join("A1")
     for member_id, instance in ((NOBODY, "A"), ("A1", "Z")):
         s.leave("A1", member_id=member_id, instance=instance)
@@ -476,7 +476,7 @@ def streams_departure(s: StreamsScript) -> None:
 
 @case("CG-LEAVE-RELEASE-AGAIN")
 def streams_second_release(s: StreamsScript) -> None:
-    """A release may be sent again."""
+    """A thread sends its release twice."""
     s.join("A1")
     s.release("A1", "A1")
     s.join("A2")

@@ -1,7 +1,7 @@
 """Write cases of streams groups: threads of Kafka Streams join, heartbeat, are released and leave.
 
-A thread is a member, named as in all cases.  Its heartbeats say what it was told last, unless a
-call gives a field.
+A thread is a member, named as in all cases.  Its heartbeats have the epoch and the tasks of its
+last answer, unless a call has a field.
 """
 
 from __future__ import annotations

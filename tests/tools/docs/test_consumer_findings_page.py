@@ -27,7 +27,7 @@ def trace_of(finding: Finding) -> TraceFile:
 
 
 def release_of(finding: Finding) -> str:
-    """The revision of the target that the trace was recorded on."""
+    """Return the revision of the release that the trace was recorded on."""
     (revision,) = (name for name, version in KAFKA.items() if finding.target == f"kafka:{version}")
     return revision
 
