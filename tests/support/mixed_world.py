@@ -10,7 +10,6 @@ that the world doesn't know joins without a member id, and gets its name.
 
 from __future__ import annotations
 
-import struct
 from typing import Any
 
 from support.consumer_world import ConsumerWorld, R, Reply, S, error_name, topic_names
@@ -45,13 +44,6 @@ PARKED = "parked"
 PROTOCOL_SINCE = 5
 """The first version of SyncGroup that names the protocol."""
 _CLASSIC = (JoinGroupResponse, SyncGroupResponse, HeartbeatResponse)
-
-
-def _with_user_data(assignment: bytes, user_data: bytes) -> bytes:
-    """Add data of its assignor to the end of an assignment, which has no such data yet."""
-    return (
-        assignment[:-4] + struct.pack(">i", len(user_data)) + user_data if user_data else assignment
-    )
 
 
 class MixedWorld(ConsumerWorld):
@@ -114,7 +106,7 @@ class MixedWorld(ConsumerWorld):
 
     # Classic members.
 
-    def form(self, *instances: str, kind: str = "consumer", user_data: bytes = b"") -> None:
+    def form(self, *instances: str, kind: str = "consumer", user_data: bytes | None = None) -> None:
         """Make a classic group, and share the partitions among its members.
 
         `user_data`: the assignor's own, in each assignment.
@@ -127,9 +119,9 @@ class MixedWorld(ConsumerWorld):
         rows = tuple(
             SyncAssignment(
                 member_id=member_id,
-                assignment=_with_user_data(
-                    encode_assignment(TopicPartition("t", share * place + n) for n in range(share)),
-                    user_data,
+                assignment=encode_assignment(
+                    (TopicPartition("t", share * place + n) for n in range(share)),
+                    user_data=user_data,
                 ),
             )
             for place, member_id in enumerate(names)
