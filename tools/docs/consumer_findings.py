@@ -69,6 +69,11 @@ class Finding:
         """Return True if its group has members of both protocols."""
         return self.kind is BridgeScript
 
+    @property
+    def releases(self) -> list[str]:
+        """Return the revisions of released Kafkas that have it, the oldest first."""
+        return [name for name in ALL if name in self.has]
+
     def revision_of(self, release: str) -> str:
         """Return the revision of a release that judges the run: that of mixed groups, or itself."""
         return release.replace("consumer-", "mixed-") if self.is_mixed else release

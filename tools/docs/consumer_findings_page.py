@@ -16,6 +16,8 @@ from fencepost.conformance.run.certify import Options, open_target
 from fencepost.conformance.run.replay import sound_trace
 from fencepost.conformance.search.findings.promote import block
 from fencepost.conformance.targets.target_registry import TargetOptions, find_revision, find_target
+from fencepost.model.coordinator import Provenance
+from fencepost.model.revision import Revision
 from fencepost.properties.judging.outcome import CaseResult
 from fencepost.traces.files.trace_file import TraceFile
 from tools.docs.consumer_findings import ALL, FINDINGS, KAFKA, Finding
@@ -30,22 +32,22 @@ _MADE = "<!-- Made by `python -m tools.docs.consumer_findings_page docs`; don't 
 
 def results_on(target: str, judge: str, findings: Sequence[Finding]) -> list[CaseResult]:
     """Run findings on a target to their ends, judged by a revision."""
-    return asyncio.run(_results_on(target, judge, findings))
+    return asyncio.run(_run(target, find_revision(judge), findings))[0]
 
 
-async def _results_on(target: str, judge: str, findings: Sequence[Finding]) -> list[CaseResult]:
-    options = Options(persists=True)
+async def _run(
+    target: str, judge: Revision, findings: Sequence[Finding]
+) -> tuple[list[CaseResult], Provenance]:
     opened = find_target(target, TargetOptions())
-    async with open_target(opened, find_revision(judge), options) as suite:
-        return await suite.run([as_entry(f.plan(), f.settings) for f in findings])
+    async with open_target(opened, judge, Options(persists=True)) as suite:
+        results = await suite.run([as_entry(f.plan(), f.settings) for f in findings])
+        return results, opened.provenance()
 
 
-async def _record(finding: Finding, docs: Path) -> None:
-    revision = find_revision(finding.judge or finding.revision_of(ALL[-1]))
-    target = find_target(finding.target, TargetOptions())
-    async with open_target(target, revision, Options(persists=True)) as suite:
-        (result,) = await suite.run([as_entry(finding.plan(), finding.settings)])
-        trace = sound_trace(result, revision, target.provenance())
+def _record(finding: Finding, docs: Path) -> None:
+    judge = find_revision(finding.judge or finding.revision_of(ALL[-1]))
+    (result,), provenance = asyncio.run(_run(finding.target, judge, [finding]))
+    trace = sound_trace(result, judge, provenance)
     if trace is None:
         raise SystemExit(f"{finding.name}: {result.message}")
     trace.write(_trace_file(docs, finding))
@@ -62,8 +64,8 @@ def page(finding: Finding, trace: TraceFile) -> str:
 
 def _lines(finding: Finding, trace: TraceFile) -> Iterator[str]:
     file = f"docs/{FOLDER.as_posix()}/{finding.name}.json"
-    has = [name for name in ALL if name in finding.has]
-    has_not = [name for name in ALL if name not in finding.has]
+    has = finding.releases
+    has_not = [name for name in ALL if name not in has]
     yield f"# {finding.title}"
     yield ""
     yield _MADE
@@ -108,9 +110,8 @@ def table() -> str:
     """Return the table of all findings."""
     lines = ["| Finding | Affected | Seen on | Workaround |", "|---|---|---|---|"]
     for each in FINDINGS:
-        has = [name for name in ALL if name in each.has]
         link = f"[{each.title}]({FOLDER.name}/{each.name}.md)"
-        lines.append(f"| {link} | {each.affected} | {span(has)} | {each.short} |")
+        lines.append(f"| {link} | {each.affected} | {span(each.releases)} | {each.short} |")
     return "\n".join(lines)
 
 
@@ -120,7 +121,7 @@ def main(docs: Path, *names: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for finding in FINDINGS:
         if finding.name in names or "all" in names:
-            asyncio.run(_record(finding, docs))
+            _record(finding, docs)
     for finding in FINDINGS:
         text = page(finding, TraceFile.read(_trace_file(docs, finding)))
         (folder / f"{finding.name}.md").write_text(text, encoding="utf-8", newline="\n")
