@@ -94,7 +94,7 @@ ALL_ENTRIES: tuple[Entry, ...] = tuple(case for cases in BY_PROTOCOL.values() fo
 
 def entries_of(protocol: str) -> tuple[Entry, ...]:
     """Return the cases of a protocol, by its name."""
-    return BY_PROTOCOL.get(protocol, ENTRIES)
+    return BY_PROTOCOL[protocol]
 
 
 def entry(case_id: str) -> Entry:

@@ -17,7 +17,7 @@ from fencepost.conformance.cli.mutants import named_mutants
 from fencepost.conformance.cli.options.common_options import console, json_option, report_option
 from fencepost.properties.mutants.mutants import ALL_MUTANTS
 from fencepost.traces.files.text_files import make_folder
-from tools.kill_matrix.kill_matrix import GROUNDS, Row
+from tools.kill_matrix.kill_matrix import SEARCH_SPACES, Row
 from tools.kill_matrix.matrix_report import ENGINES, matrix_json, print_matrix, print_one, rows
 
 _EXIT_SURVIVOR = 1
@@ -39,7 +39,7 @@ _EXIT_SURVIVOR = 1
 )
 @click.option(
     "--protocol",
-    type=click.Choice(list(GROUNDS)),
+    type=click.Choice(list(SEARCH_SPACES)),
     default="classic",
     show_default=True,
     help="The mutants of this protocol, where no NAME is given.",

@@ -3,7 +3,7 @@
 There are two ways to kill a mutant.  By properties, an engine finds a step, a world or a history in
 which a property does not hold, without knowing the right answer.  By comparison, it finds an answer
 that differs from the right model's, which is worth less.  Both ways are used by exploration and by
-Hypothesis, in small scopes (`Ground`), so that lengths can be compared.
+Hypothesis, in small scopes (`SearchSpace`), so that lengths can be compared.
 
 All searches are bounded by states and examples, never by time, and are the same each time.
 """
@@ -69,29 +69,29 @@ _AGAIN = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
-    """Describe where the mutants of a protocol are looked for.
+class SearchSpace:
+    """The scopes in which engines look for the mutants of a protocol.
 
-    `right`: the model that they are made from.  `scopes`: those of exploration.  `walked`: those of
-    Hypothesis.  `compared`: those in which answers are compared.  `ending`: those of promises.
-    `examples`: the most walks for Hypothesis to try in each scope.
+    `base`: the right model, from which the mutants are made.  `scopes`: of exploration.
+    `walk_scopes`: of Hypothesis.  `diff_scopes`: those in which answers are compared.
+    `promise_scopes`: of promises.  `examples`: the most walks for Hypothesis in each scope.
     """
 
-    right: Revision
+    base: Revision
     scopes: tuple[NamedScope, ...]
-    walked: tuple[Scope, ...]
-    compared: tuple[Scope, ...]
-    ending: tuple[NamedScope, ...]
+    walk_scopes: tuple[Scope, ...]
+    diff_scopes: tuple[Scope, ...]
+    promise_scopes: tuple[NamedScope, ...]
     examples: int
 
     @property
     def properties(self) -> tuple[Property, ...]:
-        """The properties of the protocol."""
-        return tuple(properties_of(self.right).values())
+        """Return the properties of the protocol."""
+        return tuple(properties_of(self.base).values())
 
 
-GROUNDS: Mapping[str, Ground] = {
-    "classic": Ground(
+SEARCH_SPACES: Mapping[str, SearchSpace] = {
+    "classic": SearchSpace(
         KAFKA_4,
         MUTANT_SCOPES,
         tuple(named.scope for named in MUTANT_SCOPES),
@@ -99,7 +99,7 @@ GROUNDS: Mapping[str, Ground] = {
         ENDING_SCOPES,
         examples=20,
     ),
-    "consumer": Ground(
+    "consumer": SearchSpace(
         CONSUMER_4_4,
         CONSUMER_WORLDS.check_scopes,
         CONSUMER_WORLDS.drawing.scopes,
@@ -108,12 +108,12 @@ GROUNDS: Mapping[str, Ground] = {
         examples=60,
     ),
 }
-"""Name of a protocol → its ground."""
+"""Name of a protocol → its search space."""
 
 
-def ground_of(revision: Revision) -> Ground:
-    """Return the ground of a revision's protocol."""
-    return GROUNDS[revision.protocol.name]
+def search_space_of(revision: Revision) -> SearchSpace:
+    """Return the search space of a revision's protocol."""
+    return SEARCH_SPACES[revision.protocol.name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,11 +145,11 @@ def by_exploration(revision: Revision, states: int = STATES) -> EngineResult:
     """Find the shortest run in all scopes that breaks a property, or else a promise."""
     best: tuple[int, str, Worlds, tuple[tuple[Act | None, World], ...]] | None = None
     cost = 0
-    ground = ground_of(revision)
-    for named in ground.scopes:
+    space = search_space_of(revision)
+    for named in space.scopes:
         if best is not None and best[0] <= 1:
             break
-        judging = Evaluator(with_stops(ground.properties, revision), revision)
+        judging = Evaluator(with_stops(space.properties, revision), revision)
         worlds = Worlds(revision, named.scope, judging.judge)
         result = explore(
             worlds,
@@ -176,7 +176,7 @@ def by_exploration(revision: Revision, states: int = STATES) -> EngineResult:
 def _by_promises(revision: Revision, states: int, cost: int) -> EngineResult:
     """Find a run that breaks a promise; one that the right model breaks, too, proves nothing."""
     promises = [p for p in promises_of(revision) if not excused(p.expected, revision)]
-    for named in ground_of(revision).ending if promises else ():
+    for named in search_space_of(revision).promise_scopes if promises else ():
         most = max(states, DEEP.get(named.name, 0))
         kept = find_broken_promises(revision, named.scope, promises, max_states=most)
         cost += kept.exploration.states
@@ -197,10 +197,10 @@ def _path_of(lasso: Lasso[World, Act]) -> tuple[tuple[Act | None, World], ...]:
 
 def by_walks(revision: Revision, examples: int | None = None) -> EngineResult:
     """Find a random walk that breaks a property, as short as shrinking makes it."""
-    ground = ground_of(revision)
-    examples = ground.examples if examples is None else examples
+    space = search_space_of(revision)
+    examples = space.examples if examples is None else examples
     cost = 0
-    for properties, scopes in _stages(ground):
+    for properties, scopes in _stages(space):
         walk = find_violation(revision, properties, scopes=scopes, max_examples=examples)
         if walk is not None:
             cost += walk.examples
@@ -228,16 +228,16 @@ def _shortest(
     return best
 
 
-def _stages(ground: Ground) -> Iterator[tuple[tuple[Property, ...], list[Scope]]]:
+def _stages(space: SearchSpace) -> Iterator[tuple[tuple[Property, ...], list[Scope]]]:
     """Yield properties with the scopes to check them in.
 
     Whole histories last, since they take long.
     """
-    failing = [scope for scope in ground.walked if scope.fails_over]
-    for some in ([scope for scope in ground.walked if scope not in failing], failing):
-        yield tuple(p for p in ground.properties if p.kind is not PropertyKind.HISTORY), some
-    if histories := tuple(p for p in ground.properties if p.kind is PropertyKind.HISTORY):
-        yield histories, [*ground.walked[:_READ]]
+    failing = [scope for scope in space.walk_scopes if scope.fails_over]
+    for some in ([scope for scope in space.walk_scopes if scope not in failing], failing):
+        yield tuple(p for p in space.properties if p.kind is not PropertyKind.HISTORY), some
+    if histories := tuple(p for p in space.properties if p.kind is PropertyKind.HISTORY):
+        yield histories, [*space.walk_scopes[:_READ]]
 
 
 # By comparison.
@@ -247,11 +247,11 @@ def by_lockstep(revision: Revision, states: int = PAIRS) -> EngineResult:
     """Find the shortest sequence in all scopes whose answers differ from the right model's."""
     best: tuple[int, Lockstep, tuple[tuple[SharedAct | None, State], ...]] | None = None
     cost = 0
-    ground = ground_of(revision)
-    for scope in ground.compared:
+    space = search_space_of(revision)
+    for scope in space.diff_scopes:
         if best is not None and best[0] <= 1:
             break
-        lockstep = Lockstep(*spoken(ground.right, revision), scope)
+        lockstep = Lockstep(*spoken(space.base, revision), scope)
         result = _explore_lockstep(lockstep, states, None if best is None else best[0] - 1)
         cost += result.states
         for violation in result.violations.values():
@@ -282,13 +282,13 @@ def _explore_lockstep(
 
 def by_different_walks(revision: Revision, examples: int | None = None) -> EngineResult:
     """Find a random walk whose answers the right model can't give, shrunk."""
-    ground = ground_of(revision)
-    examples = ground.examples if examples is None else examples
+    space = search_space_of(revision)
+    examples = space.examples if examples is None else examples
     walk = find_violation(
-        revision, reference=ground.right, scopes=ground.compared, max_examples=examples
+        revision, reference=space.base, scopes=space.diff_scopes, max_examples=examples
     )
     if walk is None:
-        return EngineResult(DIFFER, killed=False, cost=examples * len(ground.compared))
+        return EngineResult(DIFFER, killed=False, cost=examples * len(space.diff_scopes))
     evidence = Evidence(Worlds(revision, replace(walk.scope, fold=False)), walk.run)
     violation = walk.finding.violation
     by = ", ".join(violation.decided_by) if violation is not None else ""
@@ -326,7 +326,7 @@ def _touched(revision: Revision) -> frozenset[str]:
     These are rules with other data or a changed effect; where a check is changed, gone or in
     another place, all rules of its table, since each applies where no earlier check did.
     """
-    right = ground_of(revision).right
+    right = search_space_of(revision).base
     theirs = {rule.id: rule for _, rule in right.rules()}
     touched = {
         rule.id

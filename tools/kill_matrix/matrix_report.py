@@ -49,7 +49,8 @@ from tools.kill_matrix.kill_matrix import (
     SEARCH,
     EngineResult,
     Row,
-    ground_of,
+    SearchSpace,
+    search_space_of,
 )
 
 CATALOGUE = "catalogue"
@@ -90,7 +91,7 @@ def _walks() -> tuple[Entry, ...]:
 async def _failing(revision: Revision, batches: Sequence[Sequence[Entry]]) -> list[CaseResult]:
     """Return the failing cases of the first batch that has any."""
     target = InProcessTarget(revision.name, revision, own_version())
-    async with open_target(target, ground_of(revision).right, Options()) as suite:
+    async with open_target(target, search_space_of(revision).base, Options()) as suite:
         for batch in batches:
             results = await suite.run(batch)
             if failing := [r for r in results if r.outcome is Outcome.FAIL]:
@@ -217,17 +218,21 @@ def totals(rows: Sequence[Row], engines: Sequence[str]) -> dict[str, dict[str, i
     }
 
 
+def _space_of(row: Row) -> SearchSpace:
+    return search_space_of(row.mutant.revision)
+
+
 def matrix_json(rows: Sequence[Row], engines: Sequence[str]) -> dict[str, Any]:
     """Return the matrix as JSON, which depends on the code alone."""
-    grounds = {g.right.name: g for row in rows for g in [ground_of(row.mutant.revision)]}
+    spaces = {space.base.name: space for space in map(_space_of, rows)}
     return {
         "format": "fencepost-kill-matrix",
         "version": 1,
-        "judge": ", ".join(grounds),
+        "judge": ", ".join(spaces),
         "bounds": {
             "states": STATES,
             "pairs": PAIRS,
-            "examples": max((ground.examples for ground in grounds.values()), default=0),
+            "examples": max((space.examples for space in spaces.values()), default=0),
         },
         "engines": [{"engine": engine, "about": ABOUT[engine]} for engine in engines],
         "mutants": [_row_json(row, engines) for row in rows],
@@ -286,7 +291,7 @@ def _in_words(name: str, result: EngineResult, report: Path | None) -> EngineRes
         return result
     if report is not None:
         message = f"{name} breaks {result.by}" if result.by else f"{name} answers otherwise"
-        judge = ground_of(evidence.worlds.revision).right
+        judge = search_space_of(evidence.worlds.revision).base
         trace = run_trace(evidence.worlds, evidence.run, judged_by=judge, message=message)
         trace.write(report / f"{name}-{result.engine}.json")
     return replace(result, lines=run_lines(evidence.worlds, evidence.run), evidence=None)
