@@ -41,6 +41,7 @@ states it.
 
 TOPICS = "topics"
 """The feature that a reset takes the topics that there are."""
+PARTITIONS = "num.partitions"
 MIGRATION_POLICY = "group.consumer.migration.policy"
 NAMED_VALUES: Mapping[str, tuple[str, ...]] = {
     MIGRATION_POLICY: ("disabled", "upgrade", "downgrade", "bidirectional"),

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from fencepost.model.coordinator import CONFIG_DEFAULTS, Config, Topics
+from fencepost.model.coordinator import CONFIG_DEFAULTS, PARTITIONS, Config, Topics
 from fencepost.model.protocol import Write
 from fencepost.model.revision import Revision
 from fencepost.model.table.expr import Column, Point
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 
 Assign = Callable[[Any, Callable[[str], int]], Any]
 """(group, name of a topic → its partitions) → the target of the group."""
-
-
-_PARTITIONS = "num.partitions"
 
 
 def missing_topic(name: str) -> bool:
@@ -106,17 +103,19 @@ class Machine:
         self._distort = revision.distort
         self._writes: dict[Enum, Write[Any]] = {**protocol.writes} if in_two_steps else {}
 
-    def is_missing_partition(self, name: str, number: int) -> bool:
-        """Return True if a topic doesn't have a partition; where nobody gave the topics, by size.
+    def partitions_of(self, name: str) -> int | None:
+        """Return the number of partitions of a topic that exists, else 0; None: it isn't known.
 
-        A protocol whose groups hold no partitions has no size of topics.
+        Where nobody gave the topics, a protocol whose groups hold no partitions doesn't know it.
         """
         if self.missing(name):
-            return True
-        most = self.config.get(_PARTITIONS)
-        if self.topics is not None:
-            most = self.topics[name].partitions
-        return most is not None and number >= most
+            return 0
+        return self.config.get(PARTITIONS) if self.topics is None else self.topics[name].partitions
+
+    def is_missing_partition(self, name: str, number: int) -> bool:
+        """Return True if a topic doesn't exist, or doesn't have a partition, as far as is known."""
+        count = self.partitions_of(name)
+        return self.missing(name) or (count is not None and number >= count)
 
     # Events of a group.
 

@@ -32,9 +32,9 @@ from msgspec.structs import replace
 from fencepost.conformance.cases.script import CASE_PARTITIONS, CASE_TOPICS, TOO_LONG_MS
 from fencepost.conformance.runtime.event_loop import aside
 from fencepost.conformance.targets.target import Clocked, Hints
-from fencepost.model.consumer.settings import PARTITIONS
 from fencepost.model.consumer.topics import topic_id
 from fencepost.model.coordinator import (
+    PARTITIONS,
     TOPICS,
     Answer,
     AsyncCoordinator,

@@ -15,7 +15,6 @@ from fencepost.model.consumer.consumer_work import ConsumerWork
 from fencepost.model.consumer.effects import Do
 from fencepost.model.consumer.group import ASSIGNMENT, REBALANCE, SESSION, ConsumerGroup
 from fencepost.model.consumer.open_targets import decided
-from fencepost.model.consumer.settings import PARTITIONS
 from fencepost.model.consumer.topics import PartitionCount, TopicIds
 from fencepost.model.consumer.vocabulary import BEAT_TABLE, JOIN_TABLE, LEAVE_TABLE, REMOVAL_TABLE
 from fencepost.model.machine import Machine
@@ -107,10 +106,7 @@ def _points(
 
 def partition_count(machine: Machine, request: Incoming, name: str) -> int:
     """Return the number of partitions of a topic."""
-    if name in request.deleted or machine.missing(name):
-        return 0
-    topic = None if machine.topics is None else machine.topics[name]
-    return machine.config[PARTITIONS] or 0 if topic is None else topic.partitions
+    return 0 if name in request.deleted else machine.partitions_of(name) or 0
 
 
 def named_partitions(

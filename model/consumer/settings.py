@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from fencepost.model.coordinator import CONFIG_DEFAULTS, MIGRATION_POLICY, NAMED_VALUES, Config
+from fencepost.model.coordinator import (
+    CONFIG_DEFAULTS,
+    MIGRATION_POLICY,
+    NAMED_VALUES,
+    PARTITIONS,
+    Config,
+)
 
 SESSION_TIMEOUT = "group.consumer.session.timeout.ms"
 HEARTBEAT_INTERVAL = "group.consumer.heartbeat.interval.ms"
 ASSIGNMENT_INTERVAL = "group.consumer.assignment.interval.ms"
 MAX_SIZE = "group.consumer.max.size"
-PARTITIONS = "num.partitions"
 SETTINGS: Config = {
     SESSION_TIMEOUT: 45_000,
     HEARTBEAT_INTERVAL: 5_000,

@@ -15,9 +15,9 @@ from fencepost.model.consumer.settings import (
     ASSIGNMENT_INTERVAL,
     HEARTBEAT_INTERVAL,
     MAX_SIZE,
-    PARTITIONS,
     SESSION_TIMEOUT,
 )
+from fencepost.model.coordinator import PARTITIONS
 from fencepost.model.revision import Revision
 from fencepost.properties.worlds.consumer_client import ACTS, OFFERS, ConsumerClient
 from fencepost.properties.worlds.protocol_worlds import SESSION_MS, TICK_MS, Drawing, Seat

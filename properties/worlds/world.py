@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from fencepost.model.consumer.settings import PARTITIONS
+from fencepost.model.coordinator import PARTITIONS
 from fencepost.model.machine import Machine
 from fencepost.model.messages.shapes import Message
 from fencepost.model.revision import Revision

@@ -71,7 +71,6 @@ from fencepost.conformance.targets.tcp.transactions import (
     offers_transactions,
 )
 from fencepost.model.consumer.settings import ASSIGNMENT_INTERVAL, SETTINGS
-from fencepost.model.consumer.settings import PARTITIONS as PARTITIONS_OF_TOPICS
 from fencepost.model.coordinator import (
     CONFIG_DEFAULTS,
     TOPICS,
@@ -81,6 +80,7 @@ from fencepost.model.coordinator import (
     Provenance,
     UnsupportedError,
 )
+from fencepost.model.coordinator import PARTITIONS as PARTITIONS_OF_TOPICS
 from fencepost.model.messages.consumer_messages import (
     ConsumerGroupDescribeRequest,
     ConsumerGroupHeartbeatRequest,
