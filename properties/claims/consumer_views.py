@@ -15,18 +15,18 @@ from fencepost.model.messages.subscription import TopicPartition
 from fencepost.model.work import Incoming
 from fencepost.properties.worlds.views import StepView
 
-NOBODY = ConsumerGroup()
+_NOBODY = ConsumerGroup()
 """In place of a group that doesn't exist."""
 
 
 def group_before(view: StepView) -> ConsumerGroup:
     """Return the group before a step; an empty one if there was none."""
-    return NOBODY if view.before is None else view.before
+    return _NOBODY if view.before is None else view.before
 
 
 def group_after(view: StepView) -> ConsumerGroup:
     """Return the group after a step; an empty one if there is none."""
-    return NOBODY if view.after is None else view.after
+    return _NOBODY if view.after is None else view.after
 
 
 def heartbeat(view: StepView) -> ConsumerGroupHeartbeatRequest | None:

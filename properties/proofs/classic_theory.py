@@ -41,7 +41,6 @@ from fencepost.properties.logic.logic import (
     same,
 )
 from fencepost.properties.logic.structures import AbstractStep
-from fencepost.properties.proofs.abstract_effects import EFFECTS
 from fencepost.properties.proofs.abstract_guards import GUARDS
 from fencepost.properties.proofs.abstract_steps import RUNS, paths
 from fencepost.properties.proofs.counterexamples import ModelReader
@@ -230,7 +229,6 @@ def _event_words(event: AbstractEvent) -> str:
 CLASSIC_THEORY = Theory(
     abstraction=CLASSIC,
     guards=GUARDS,
-    effects=EFFECTS,
     runs=RUNS,
     lookups=_lookups,
     paths=paths,

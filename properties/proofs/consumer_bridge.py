@@ -10,6 +10,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import replace
 
 from fencepost.model.consumer.effects import Do
+from fencepost.model.consumer.vocabulary import BEAT_TABLE, JOIN_TABLE, LEAVE_TABLE
 from fencepost.model.messages.messages import LeaveGroupRequest
 from fencepost.model.table.expr import Feature
 from fencepost.model.table.table import Rule
@@ -27,13 +28,7 @@ from fencepost.properties.worlds.consumer_abstraction import (
 from fencepost.properties.worlds.views import StepView
 
 _PERFORMER = Performer(CONSUMER)
-_ANSWERS_ITSELF = frozenset(
-    {
-        "ConsumerGroupHeartbeat join",
-        "ConsumerGroupHeartbeat",
-        "ConsumerGroupHeartbeat leave",
-    }
-)
+_HEARTBEATS = frozenset({JOIN_TABLE, BEAT_TABLE, LEAVE_TABLE})
 
 
 def abstract_consumer_step_of(view: StepView, effects: Effects = EFFECTS) -> str | None:
@@ -118,7 +113,7 @@ def _guard_fails(
 def _answer_differs(
     turns: list[tuple[Rule, AbstractConsumerEvent]], event: AbstractConsumerEvent
 ) -> str | None:
-    if event.event not in _ANSWERS_ITSELF or not turns:
+    if event.event not in _HEARTBEATS or not turns:
         return None
     rule = turns[0][0]
     expected = answer_of(rule)

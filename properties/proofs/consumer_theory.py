@@ -13,6 +13,7 @@ from typing import Any
 
 from fencepost.model.consumer.effect_needs import ANSWERS
 from fencepost.model.consumer.effects import Do
+from fencepost.model.consumer.group import RELEASED_EPOCH
 from fencepost.model.consumer.vocabulary import (
     ASSIGNOR,
     BEAT_TABLE,
@@ -28,6 +29,7 @@ from fencepost.model.consumer.vocabulary import (
 from fencepost.model.messages.errors import Error
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import Rule, Table
+from fencepost.properties.claims.consumer_views import words_of
 from fencepost.properties.logic import consumer_signature as sig
 from fencepost.properties.logic.consumer_signature import E, F, I, P, X
 from fencepost.properties.logic.logic import (
@@ -229,7 +231,9 @@ def _group_words(group: AbstractConsumerGroup) -> str:
     if not group.member:
         parts.append("no members")
     parts += [f"{instance} is mapped to {member_id}" for instance, member_id in sorted(group.holds)]
-    parts += [f"the target gives {member_id} {_p(p)}" for member_id, p in sorted(group.target)]
+    parts += [
+        f"the target gives {member_id} {words_of(p)}" for member_id, p in sorted(group.target)
+    ]
     idle = sorted(group.member - group.session)
     parts += [f"no session timer runs for {member_id}" for member_id in idle]
     strays = sorted(group.session - group.member)
@@ -241,9 +245,9 @@ def _member_words(group: AbstractConsumerGroup, member_id: str) -> str:
     epochs = [epoch for other, epoch in group.at if other == member_id]
     seats = sorted(instance for other, instance in group.seat if other == member_id)
     says = [f"has {' and '.join(seats)}" if seats else "is dynamic"]
-    says += ["is released" if -2 in epochs else f"is at epoch {_epochs(epochs)}"]
+    says += ["is released" if RELEASED_EPOCH in epochs else f"is at epoch {_epochs(epochs)}"]
     for rows, words in ((group.assigned, "is assigned"), (group.revoking, "is to give up")):
-        mine = [_p(p) for other, p in sorted(rows) if other == member_id]
+        mine = [words_of(p) for other, p in sorted(rows) if other == member_id]
         says += [f"{words} {', '.join(mine)}"] if mine else []
     for ids, words in (
         (group.unrevoked, "has still to confirm that it gave them up"),
@@ -256,10 +260,6 @@ def _member_words(group: AbstractConsumerGroup, member_id: str) -> str:
 
 def _epochs(epochs: Any) -> str:
     return " and ".join(map(str, sorted(epochs))) or "none"
-
-
-def _p(partition: Any) -> str:
-    return f"{partition.topic}-{partition.partition}"
 
 
 _KINDS = {JOIN_TABLE: "a join", BEAT_TABLE: "a heartbeat", LEAVE_TABLE: "a leave"}
@@ -291,7 +291,6 @@ def _event_words(event: AbstractConsumerEvent) -> str:
 CONSUMER_THEORY = Theory(
     abstraction=CONSUMER,
     guards=GUARDS,
-    effects=EFFECTS,
     runs=RUNS,
     lookups=_lookups,
     paths=paths,

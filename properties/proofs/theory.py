@@ -277,21 +277,22 @@ Lookup = tuple[str, Mapping[Feature, Hashable], bool]
 class Theory:
     """All that proofs need of one protocol.
 
-    `axioms`: what is so of all groups and events.  `effects`: of each verb.  `runs`: table → what
-    is so where its event occurs.  `lookups`: those in a table.  `paths`: makes the
-    abstract steps of a revision, of which some effects may be others.
+    `axioms`: the conditions that all groups and events meet.  `runs`: table → the condition under
+    which its event occurs.  `lookups`: lists those in a table.  `paths`: makes the abstract steps
+    of a revision, with some effects replaced by others.
 
-    Of a path: `event`: its event, as formulas name it; `named`: who it names, of X; `begins`: what
-    the step knows of itself as it begins; `assumes`: what is so of its event.  None: of any event.
-    `weaker`: returns what an invariant says within a batch.
+    Of a path: `event`: returns its event, as formulas name it; `named`: a formula of X, the ids
+    that the event of a table names; `begins`: sets the relations of a step in the making;
+    `assumes`: yields the conditions that its event meets.  `weaker`: weakens an invariant within a
+    batch.
 
     For counterexamples: `sizes`: universes to try, by the number of things of each sort; `quiet`:
-    wishes; `first`: relations by which ids are sorted; `read`: reads the step; `words`: says it.
+    wishes; `first`: relations by which ids are sorted; `read`: reads the step; `words`: describes
+    it.
     """
 
     abstraction: Abstraction
     guards: Guards
-    effects: Effects
     runs: Mapping[str, Formula]
     lookups: Callable[[Table], Iterable[Lookup]]
     paths: Callable[[Revision, Effects], tuple[Path, ...]]

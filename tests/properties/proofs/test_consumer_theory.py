@@ -16,7 +16,6 @@ from fencepost.properties.logic.logic import any_of, negate, same
 from fencepost.properties.mutants.abstract_mutants import abstract_twists
 from fencepost.properties.mutants.mutants import find_mutant
 from fencepost.properties.proofs.consumer_effects import EFFECTS, NEXT
-from fencepost.properties.proofs.consumer_theory import CONSUMER_THEORY
 from fencepost.properties.proofs.proof_results import Proof, Result
 from fencepost.properties.proofs.proofs import prove
 from fencepost.properties.proofs.theory import AbstractEffect, Effects, becomes
@@ -129,7 +128,6 @@ def test_no_property_is_so_weak_that_its_opposite_is_proved_as_well() -> None:
 
 def test_every_verb_and_every_mutant_has_an_abstract_effect() -> None:
     assert EFFECTS.keys() == set(Do)
-    assert CONSUMER_THEORY.effects is EFFECTS
     told = find_mutant("mutant:cg-takes-what-others-have").revision
     unknown = prove(told, ["a-partition-has-one-owner"], rules=["CG-BEAT-ALIVE"])
     assert [one.result for one in unknown.obligations if one.step == "CG-BEAT-ALIVE"] == [
