@@ -188,8 +188,7 @@ def drawn_walk(context: WalkContext, drawn: tuple[int, Sequence[int]]) -> Walk:
     """Return the walk that some numbers choose, up to the first step that breaks a property."""
     walk = Walk(context)
     bits, steps = drawn
-    disturbing = context.drawing.disturbing
-    without = frozenset(k for i, k in enumerate(disturbing) if not bits >> i & 1)
+    without = context.drawing.without(bits)
     for number in steps:
         walk.choose(number, without)
         if walk.finding is not None:

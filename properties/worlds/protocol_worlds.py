@@ -106,6 +106,10 @@ class Drawing:
         """
         return tuple(kind for kind in self.kinds if kind not in self.steady)
 
+    def without(self, bits: int) -> frozenset[str]:
+        """Return the disturbing kinds that a walk lacks: those whose bit is 0."""
+        return frozenset(kind for i, kind in enumerate(self.disturbing) if not bits >> i & 1)
+
 
 class ProtocolWorlds(ABC):
     """The acts, clients and names of one protocol.

@@ -58,8 +58,7 @@ def _walks(context: WalkContext, steps: int, length: int) -> list[Walk]:
     walks = []
     taken = 0
     while taken < steps:
-        bits = chance.getrandbits(len(DRAWING.disturbing))
-        without = frozenset(k for i, k in enumerate(DRAWING.disturbing) if not bits >> i & 1)
+        without = DRAWING.without(chance.getrandbits(len(DRAWING.disturbing)))
         walk = Walk(context)
         for _ in range(length):
             walk.choose(chance.randrange(_WAYS), without)
