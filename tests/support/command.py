@@ -30,9 +30,13 @@ class Ran:
 
 
 def run(
-    *arguments: str, given: str = "", cwd: Path | None = None, within_s: float = PATIENCE_S
+    *arguments: str,
+    given: str = "",
+    cwd: Path | None = None,
+    within_s: float = PATIENCE_S,
+    hash_seed: int | None = None,
 ) -> Ran:
-    """Run `fencepost` with these arguments to its end."""
+    """Run `fencepost` with these arguments to its end; `hash_seed`: of the order of its sets."""
     ended = subprocess.run(
         [sys.executable, "-c", RUN, *arguments],
         input=given,
@@ -42,6 +46,7 @@ def run(
         start_new_session=True,
         check=False,
         cwd=cwd,
+        env=None if hash_seed is None else {**os.environ, "PYTHONHASHSEED": str(hash_seed)},
     )
     return Ran(ended.returncode, ended.stdout, ended.stderr)
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from itertools import product
 
 import pytest
+from support import command
 
 from fencepost.model.classic.effects import Do
 from fencepost.model.coordinator import Config
@@ -311,18 +309,10 @@ def test_many_worlds_may_explain_the_same_answers() -> None:
 
 
 def printed_difference(hash_seed: int) -> str:
-    """Return the runs that a process prints whose sets have this order."""
-    command = "from fencepost.conformance.cli.cli import main; main()"
+    """Return the runs that `diff` prints in a process with this order of sets."""
     acts = [part for act in ("join", "swap", "release") for part in ("--act", act)]
     revisions = ["consumer-4.3", "kip-848", "--instances", "2"]
-    return subprocess.run(
-        [sys.executable, "-c", command, "diff", *revisions, *acts],
-        env={**os.environ, "PYTHONHASHSEED": str(hash_seed)},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    ).stdout
+    return command.run("diff", *revisions, *acts, hash_seed=hash_seed).out
 
 
 def test_an_open_target_has_the_same_example_in_each_process() -> None:
