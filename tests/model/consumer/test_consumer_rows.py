@@ -301,19 +301,20 @@ def test_the_page_about_cases_on_real_brokers_has_these_answers() -> None:
     compared = 0
     for row in ROWS:
         for revision, version in KAFKA.items():
-            said = _said(there.get(row.id, "n/a"), version)
-            if said not in {"n/a", "not run"}:
+            cell = _answer_in(there.get(row.id, "n/a"), version)
+            if cell not in {"n/a", "not run"}:
                 compared += 1
                 answer = here(row.answer, revision)
-                assert (answer in said) or (answer == NONE and "_" not in said), (row.id, version)
+                is_none = answer == NONE and "_" not in cell
+                assert answer in cell or is_none, (row.id, version)
     assert compared > 600
 
 
-def _said(cell: str, version: str) -> str:
+def _answer_in(cell: str, version: str) -> str:
     """Return the answer of a release in a cell of the page."""
     runs = re.findall(r"(\d\.\d\.\d)(?: to (\d\.\d\.\d))?: (.*?)(?=; \d\.\d\.\d|$)", cell)
-    said = [answer for first, last, answer in runs if first <= version <= (last or first)]
-    return said[0] if said else cell
+    answers = [answer for first, last, answer in runs if first <= version <= (last or first)]
+    return answers[0] if answers else cell
 
 
 # Answers and effects that a row says more of.
@@ -519,21 +520,21 @@ def test_j11_the_partitions_of_a_copy_have_no_owner_until_the_next_epoch(revisio
     assert sorted([*world.numbers("m1"), *world.numbers("m5")]) == [0, 1, 2, 3]
 
 
-class _Watched(ConsumerWorld):
+class _Recorder(ConsumerWorld):
     """A world that notes what each outcome of its last request gives to a member."""
 
-    def __init__(self, revision: str, watched: str = "m1") -> None:
+    def __init__(self, revision: str, member_id: str = "m1") -> None:
         super().__init__(revision)
-        self.watched = watched
+        self.member_id = member_id
         self.targets: set[tuple[str, ...]] = set()
         self.phases: set[tuple[tuple[str, ...], str]] = set()
 
     def _distance(self, outcome: Outcome) -> tuple[Any, ...]:
         assert outcome.group is not None
-        shown = outcome.group.target_of(self.watched)
-        target = tuple(f"{p.topic}-{p.partition}" for p in shown)
+        partitions = outcome.group.target_of(self.member_id)
+        target = tuple(f"{p.topic}-{p.partition}" for p in partitions)
         self.targets.add(target)
-        member = outcome.group.member(self.watched)
+        member = outcome.group.member(self.member_id)
         self.phases.add((target, "" if member is None else member.phase.value))
         return super()._distance(outcome)
 
@@ -543,7 +544,7 @@ def test_j11_a_new_target_may_leave_out_what_a_copy_had_or_keep_what_it_copied(
     revision: str,
 ) -> None:
     every = {f"{topic}-{number}" for topic in "tu" for number in range(4)}
-    world = _Watched(revision)
+    world = _Recorder(revision)
     world.play(TWO + "release m2 B")
     world.targets = set()
     world.play("join m1 B topics=t,u")
@@ -551,7 +552,7 @@ def test_j11_a_new_target_may_leave_out_what_a_copy_had_or_keep_what_it_copied(
 
     of_t = tuple(f"t-{number}" for number in range(4))
     for topics in ("u", ""):
-        world = _Watched(revision)
+        world = _Recorder(revision)
         world.play(f"join m1 A; join m2 B topics={topics}; settle; release m2 B")
         world.targets, world.phases = set(), set()
         world.play("join m1 B topics=t")
@@ -562,7 +563,7 @@ def test_j11_a_new_target_may_leave_out_what_a_copy_had_or_keep_what_it_copied(
 
 @pytest.mark.parametrize("revision", ALL)
 def test_e1_a_due_target_may_count_a_newcomer_that_subscribes_to_nothing(revision: str) -> None:
-    world = _Watched(revision, "m2")
+    world = _Recorder(revision, "m2")
     reply = world.play("join m1; join k; leave k; join m2 topics=")
     assert reply is not None
     assert len(world.targets) == 1 + 15  # none, or any of four partitions

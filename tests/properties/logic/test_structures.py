@@ -1,4 +1,4 @@
-"""A formula that doesn't hold is said of the things for which it doesn't."""
+"""An abstraction names the things for which a formula doesn't hold."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ INVARIANTS = {claim.id: claim.invariant for claim in CONSUMER_FORMULAS}
 WATCHED = for_all(X, implies(MEMBER.now(X), SESSION.now(X)))
 
 
-def denied(formula: Formula | None) -> tuple[str, ...]:
+def counterexample(formula: Formula | None) -> tuple[str, ...]:
     assert formula is not None
     assert not CONSUMER.evaluate(formula, GROUP)
     return CONSUMER.counterexample(formula, GROUP, GROUP, None)
@@ -36,5 +36,7 @@ def denied(formula: Formula | None) -> tuple[str, ...]:
         (negate(EXISTS.now()), ()),
     ],
 )
-def test_a_formula_is_denied_of_things(formula: Formula | None, things: tuple[str, ...]) -> None:
-    assert denied(formula) == things
+def test_things_for_which_a_formula_does_not_hold(
+    formula: Formula | None, things: tuple[str, ...]
+) -> None:
+    assert counterexample(formula) == things

@@ -1,7 +1,8 @@
-"""Every revision of the consumer protocol is proved, as `check` has it; each proof finds liars.
+"""Prove every revision of the consumer protocol, and compare the proofs with `check`.
 
-Proofs and exploration evaluate one formula, and agree on what each revision breaks.  What they
-speak of is what happens: each step of the worlds is an abstract step.  It takes minutes.
+Proofs and exploration evaluate the same formulas, and agree on the properties that each revision
+breaks.  The proofs fail for mutants.  Each step of the worlds is an abstract step.  It takes
+minutes.
 """
 
 from __future__ import annotations
@@ -130,7 +131,7 @@ def test_every_property_catches_a_mutant_or_a_wrong_effect() -> None:
 
 
 class Bridge:
-    """Looks at steps from groups in which the invariants hold; `wrong`: what differs."""
+    """Compares steps from groups in which the invariants hold; `wrong`: the differences."""
 
     def __init__(self, name: str) -> None:
         self.effects = {**EFFECTS, **abstract_twists(revisions.find(name))}
@@ -143,8 +144,8 @@ class Bridge:
         if all(CONSUMER.evaluate(invariant, before) for invariant in _INVARIANTS):
             self.steps += 1
             self.rules |= {rule.id for rule in view.rules}
-            if said := abstract_consumer_step_of(view, self.effects):
-                self.wrong.append(said)
+            if difference := abstract_consumer_step_of(view, self.effects):
+                self.wrong.append(difference)
         return (), ()
 
 

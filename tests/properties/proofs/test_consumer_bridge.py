@@ -1,4 +1,4 @@
-"""What proofs of the consumer protocol speak of is what happens; a step that differs is seen."""
+"""The bridge finds each concrete step among the abstract steps, and reports one that differs."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _FEW = 12
 
 def steps(name: str) -> Iterator[StepView]:
     """The first steps of a revision in the worlds of `check`."""
-    seen: list[StepView] = []
+    views: list[StepView] = []
 
     def judge(view: StepView) -> tuple[Iterable[str], Iterable[str]]:
-        seen.append(view)
+        views.append(view)
         return (), ()
 
     for named in CHECK_SCOPES:
         explore(Worlds(revisions.find(name), named.scope, judge), max_states=_FEW)
-    yield from seen
+    yield from views
 
 
 @pytest.mark.parametrize("name", ["consumer-4.0", "consumer-4.4", "pr-23542"])
@@ -36,7 +36,7 @@ def test_every_step_is_an_abstract_one(name: str) -> None:
     views = list(steps(name))
 
     assert len(views) > 300
-    assert [said for view in views if (said := abstract_consumer_step_of(view))] == []
+    assert [difference for view in views if (difference := abstract_consumer_step_of(view))] == []
 
 
 def by(rule: str) -> StepView:
@@ -46,10 +46,10 @@ def by(rule: str) -> StepView:
 def test_an_entry_that_is_forgotten_is_seen() -> None:
     view = by("CG-JOIN-STATIC-NEW")
 
-    said = abstract_consumer_step_of(replace(view, after=change(view.after, static=())))
+    difference = abstract_consumer_step_of(replace(view, after=change(view.after, static=())))
 
-    assert said is not None
-    assert "holds should be {('A', 'fresh')} and is {}" in said
+    assert difference is not None
+    assert "holds should be {('A', 'fresh')} and is {}" in difference
 
 
 def test_a_target_that_two_share_is_seen() -> None:
@@ -57,10 +57,10 @@ def test_a_target_that_two_share_is_seen() -> None:
     ((_, partitions),) = view.after.target
     shared = (("fresh", partitions), ("other", partitions))
 
-    said = abstract_consumer_step_of(replace(view, after=change(view.after, target=shared)))
+    difference = abstract_consumer_step_of(replace(view, after=change(view.after, target=shared)))
 
-    assert said is not None
-    assert "target should be" in said
+    assert difference is not None
+    assert "target should be" in difference
 
 
 def test_another_answer_and_another_rule_are_seen() -> None:

@@ -1,7 +1,7 @@
-"""Long random walks of the consumer protocol, and mutants of it; `tox -e mutants`.
+"""Walk at random through the consumer protocol and its mutants; `tox -e mutants`.
 
-They are evidence beside exhaustive worlds: more clients, and all acts.  Each time they are the
-same.
+The walks complement exhaustive worlds: they have more clients, and all acts.  Each run of the tests
+takes the same walks.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ STEPS = 9_000
 """The steps in each of the four scopes."""
 _LONG = 60
 _SHORT = 25
-"""A request whose answer is lost may be handled at any time, so the oracle gets short walks."""
+"""The steps of a walk that the oracle judges: each lost answer multiplies the oracle's states."""
 _UNKNOWN = 0.05
-"""The most walks with so many lost answers that the oracle gives up."""
+"""The greatest share of walks that the oracle may give up, because they have many lost answers."""
 _JUDGED = 1_500
 """The steps in each scope that the oracle judges."""
 _WAYS = 1 << 12
@@ -46,11 +46,11 @@ EXPECTED = {
     "consumer-4.4": _OF_4_4,
     "pr-23542": set(),
 }
-"""What walks break of what is known; the rest needs a second partition of a topic."""
+"""The known failures that walks find; the others need a second partition of a topic."""
 _RARE = {"a-failover-hurries-nobody"}
-"""What only some of them break: all revisions are known to."""
+"""A known failure of all revisions that only some walks find."""
 LUCK = 8
-"""So many of the mutants that break a property may be missed."""
+"""The most mutants that break a property and that no walk finds."""
 
 
 def _walks(context: WalkContext, steps: int, length: int) -> list[Walk]:
