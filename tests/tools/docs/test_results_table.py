@@ -27,7 +27,10 @@ def test_the_newest_version_of_each_is_there_and_the_best_comes_first() -> None:
         certificate("kafka:4.10.0", "pass", "pass", "known-failure", "unsupported"),
         certificate("mock", "pass", "pass", "pass", "unknown"),
     ]
-    assert rows(kept) == ["| `mock` | 3 of 4 | 0 | 1 |", "| `kafka:4.10.0` | 2 of 3 | 1 | 0 |"]
+    assert rows(kept) == [
+        ("mock", "| `mock` | 3 of 4 | 0 | 1 |"),
+        ("kafka:4.10.0", "| `kafka:4.10.0` | 2 of 3 | 1 | 0 |"),
+    ]
 
 
 def test_a_text_without_the_marks_is_refused() -> None:
