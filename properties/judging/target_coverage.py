@@ -10,6 +10,7 @@ unreachable.  A rule that is reachable by this test may still be hard to reach.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import cache
 from itertools import product
 
 from fencepost.model.classic.effects import Do
@@ -33,7 +34,7 @@ from fencepost.model.consumer.settings import MAX_SIZE
 from fencepost.model.coordinator import METADATA_LIMIT, MOVES, RECORD_LIMIT, Config, Hello, spans
 from fencepost.model.messages.messages import APIS, carried_forms
 from fencepost.model.revision import Revision
-from fencepost.model.table.expr import Expr, Feature, compile_closure, features_of
+from fencepost.model.table.expr import Expr, Feature, Point, compile_closure, features_of
 from fencepost.model.table.shared_features import (
     COORDINATOR,
     INST,
@@ -77,7 +78,7 @@ def coverage_of(
             covered |= result.verdict.used
     configs = [result.recording.config for result in results if result.recording is not None]
     out = unreachable(revision, hello, [_ALL_SETTINGS])
-    settings = unreachable(revision, hello, configs)
+    settings = unreachable(revision, hello, configs) if lacking else {}
     reasons = {rule: lacking.get(rule, why) for rule, why in out.items()} | {
         rule: why for rule, why in lacking.items() if rule in settings and rule not in tried
     }
@@ -134,6 +135,7 @@ def unreachable(revision: Revision, hello: Hello, configs: Sequence[Config]) -> 
     A rule that is proved unreachable has its own reason.
     """
     reasons: dict[str, str] = {}
+    wants = cache(lambda api: tuple(_wants(api, revision, hello, configs)))
     for table, rule in revision.rules():
         api = table.name.partition(" ")[0]
         if api not in revision.apis:
@@ -155,11 +157,8 @@ def unreachable(revision: Revision, hello: Hello, configs: Sequence[Config]) -> 
         elif Do.POSTPONE in rule.effect and not _names_instances("JoinGroup", hello):
             reasons[rule.id] = _no_static(hello)
         else:
-            shut = (
-                why
-                for why, allowed in _wants(api, revision, hello, configs)
-                if not _is_open(rule.guard, allowed)
-            )
+            is_open = _opening(rule.guard)
+            shut = (why for why, allowed in wants(api) if not is_open(allowed))
             if (first := next(shut, None)) is not None:
                 reasons[rule.id] = first
     return reasons
@@ -261,8 +260,8 @@ def _asks_for_a_member(rule: Rule, table: Table) -> bool:
     if _NAMES_NOBODY not in ids:
         return False
     behind = ids.index(rule.id) > ids.index(_NAMES_NOBODY)
-    return behind or not _is_open(
-        rule.guard, lambda feature, value: feature is not GENERATION or value is Generation.NEGATIVE
+    return behind or not _opening(rule.guard)(
+        lambda feature, value: feature is not GENERATION or value is Generation.NEGATIVE
     )
 
 
@@ -284,14 +283,15 @@ def _names_instances(api: str, hello: Hello) -> bool:
 def _carries(api: str, name: str, hello: Hello) -> bool:
     """Return True if a request to the target has a field of this name; a draft's has any."""
     return any(
-        form not in APIS
-        or any(
-            name == field.name
-            for version in hello.versions(form)
-            for _, field in carried_forms(APIS[form].request, version)
-        )
+        form not in APIS or any(name in _field_names(form, v) for v in hello.versions(form))
         for form, _ in _forms(api, hello)
     )
+
+
+@cache
+def _field_names(api: str, version: int) -> frozenset[str]:
+    """Return the names of the fields of a request, and of its rows, at a version."""
+    return frozenset(field.name for _, field in carried_forms(APIS[api].request, version))
 
 
 def _forms(api: str, hello: Hello) -> list[tuple[str, tuple[int, int]]]:
@@ -299,9 +299,15 @@ def _forms(api: str, hello: Hello) -> list[tuple[str, tuple[int, int]]]:
     return [(name, at) for name, at in hello.apis.items() if name.partition("/")[0] == api]
 
 
-def _is_open(guard: Expr, allowed: Allowed) -> bool:
-    """Return True if a guard can be true with the allowed answers."""
+def _opening(guard: Expr) -> Callable[[Allowed], bool]:
+    """Return the function that says if a guard can be true with the allowed answers."""
     features = list({id(f): f for f in features_of(guard)}.values())
     meets = compile_closure(guard, features)
-    domains = [[v for v in feature.domain if allowed(feature, v)] for feature in features]
-    return any(meets(point) for point in product(*domains))
+
+    @cache  # most reasons leave all answers to most guards
+    def is_met(domains: tuple[Point, ...]) -> bool:
+        return any(map(meets, product(*domains)))
+
+    return lambda allowed: is_met(
+        tuple(tuple(v for v in feature.domain if allowed(feature, v)) for feature in features)
+    )
