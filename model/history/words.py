@@ -31,6 +31,8 @@ Names = Mapping[str, str]
 NEW_ID = "a new id"
 CLOSED = "connection closed"
 _MADE_UP = re.compile(r"(?:\x00|\\x00|\\u0000)[\w-]+")
+_PARTITION = re.compile(r"(?<![\w-])(?P<topic>[\w-]{22})(?=-\d+(?![\w-]))")
+"""The id of a topic before the number of a partition."""
 _DEFAULT_GROUP = "g"
 _TYPE, _PROTOCOL, _TOPICS = "consumer", "range", ["t"]
 """The usual values of members, which are left out."""
@@ -187,8 +189,9 @@ def _plain_assignment(data: bytes) -> str | None:
 
 
 def with_names(text: str, names: Names) -> str:
-    """Replace the ids of members in a sentence by their names."""
+    """Replace the ids of members and topics in a sentence by their names."""
     text = _MADE_UP.sub(NEW_ID, text)
+    text = _PARTITION.sub(lambda match: names.get(match["topic"], match["topic"]), text)
     ids = sorted(filter(None, names), key=len, reverse=True)
     if not ids:
         return text

@@ -185,10 +185,12 @@ def _epoch_of_a_join_counts() -> Iterator[SetRule]:
 _BEFORE_19431 = "KAFKA-19431 (assignments follow subscriptions), since 4.2; seen on 4.0.1 and 4.1.2"
 
 
-def _heeds_no_subscription(differences: Iterable[SetRule]) -> Iterator[SetRule]:
+def heeds_no_subscription(
+    revision: Revision, differences: Iterable[SetRule] = ()
+) -> Iterator[SetRule]:
     """Yield these rules and all others by which a member takes what its target says."""
     different = {difference.rule_id: difference for difference in differences}
-    for table, rule in CONSUMER_4_2.own_rules():
+    for table, rule in revision.own_rules():
         own = different[rule.id].rule if rule.id in different else rule
         if Do.RECONCILE in own.effect:
             steps: dict[Enum, tuple[Enum, ...]] = {Do.RECONCILE: (Do.RECONCILE_UNHEEDING,)}
@@ -202,7 +204,7 @@ CONSUMER_4_1 = derive(
     CONSUMER_4_2,
     "consumer-4.1",
     "the consumer protocol of Apache Kafka 4.1.2: a member can't join again by its id alone",
-    tuple(_heeds_no_subscription(_epoch_of_a_join_counts())),
+    tuple(heeds_no_subscription(CONSUMER_4_2, _epoch_of_a_join_counts())),
 )
 
 _BEFORE_4_1 = (

@@ -73,6 +73,8 @@ class Recording:
     """Ends of the plan's steps that were begun."""
     attribution: Attribution | None = field(default=None, init=False, repr=False, compare=False)
     """The known causes of its failure, once they were looked for."""
+    permitted: str | None = field(default=None, init=False, repr=False, compare=False)
+    """The revision that permits its failure, "" for none, once it was looked for."""
 
     _read: History | None = field(default=None, init=False, repr=False, compare=False)
 

@@ -264,6 +264,7 @@ def _why(rule: Rule | None, violation: Violation, own_reason: str) -> str:
     level = rule.level.value
     if violation.level is not rule.level:
         level += f"; this failure counts as {violation.level.value}"
+        level += f", because {violation.permitted} permits it" if violation.permitted else ""
     return f"{because} (rule {rule.id}, {level})"
 
 

@@ -12,6 +12,7 @@ from fencepost.model.revision import Revision
 from fencepost.model.table.table import LEVELS, Level
 from fencepost.properties.departures.attribution import Attribution, attributed, departures_in
 from fencepost.properties.departures.known_departures import DEPARTURES
+from fencepost.properties.departures.permitted import permitting
 from fencepost.properties.judging.answer_diff import Recording, signature
 from fencepost.properties.judging.known_failures import KnownFailure, note_of, stale_note
 from fencepost.properties.oracle.fingerprint import (
@@ -229,17 +230,29 @@ def graded(verdict: Verdict, recording: Recording, revision: Revision) -> Verdic
 
     A fault has one level wherever it shows.  A violation has the level of the rule that was broken.
     Where known departures explain the whole recording, they are the fault, and it is no graver than
-    they are.
+    they are.  Where Kafka and the text differ, and the recording is right by the other one, it is a
+    MAY.
     """
     violation = verdict.violation
     if violation is None:
         return verdict
+    if violation.level is not Level.MAY and (other := permitted_by(recording, revision)):
+        return replace(verdict, violation=replace(violation, level=Level.MAY, permitted=other))
     names = departures_in(_attribution_of(recording, revision).cause)
     if not names:
         return verdict
     gravest = min((DEPARTURES[name].level for name in names), key=LEVELS.index)
     level = max(violation.level, gravest, key=LEVELS.index)
     return replace(verdict, violation=replace(violation, level=level))
+
+
+def permitted_by(recording: Recording, revision: Revision) -> str:
+    """Return the name of the revision that explains a recording that the judge's doesn't, or ""."""
+    if recording.permitted is None:
+        recording.permitted = permitting(
+            revision, recording.config, recording.history, lag_ms=recording.lag_ms
+        )
+    return recording.permitted
 
 
 def _attribution_of(recording: Recording, revision: Revision) -> Attribution:

@@ -60,15 +60,16 @@ def matches(
     last_generation: int = -1,
     *,
     unordered: bool = False,
+    last: Message | None = None,
 ) -> list[Match]:
     """Return the ways in which an observed answer is the expected one; none if it can't be.
 
     `known_ids`: the ids in earlier answers; `last_generation`: the last generation in an answer of
-    the group; `level`: the level of the rule that answers; `unordered`: see `Matcher`.
+    the group; `level`: the level of the rule that answers; `unordered`, `last`: see `Matcher`.
     """
     ways: list[Match] = []
     for order in _member_orders(expected, observed):
-        matcher = Matcher(level, known_ids, last_generation, unordered=unordered)
+        matcher = Matcher(level, known_ids, last_generation, unordered=unordered, last=last)
         try:
             _compare(matcher, expected, observed, order)
         except NoMatchError:

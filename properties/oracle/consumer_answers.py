@@ -2,7 +2,7 @@
 
 Epochs are compared as generations are: a target may count on by more than one.  The order of
 members, topics and partitions means nothing.  An assignment of null says that nothing changed, so
-it is another answer than an empty one.
+it is another answer than an empty one, and nearly the same as the last assignment again.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ def compare_heartbeats(
     m.member_id("memberId", expected.member_id or "", observed.member_id or "")
     _epoch(m, "memberEpoch", expected.member_epoch, observed.member_epoch)
     _interval(m, expected.heartbeat_interval_ms, observed.heartbeat_interval_ms)
-    m.same("assignment", _assigned(expected.assignment), _assigned(observed.assignment))
+    last = m.last.assignment if isinstance(m.last, ConsumerGroupHeartbeatResponse) else None
+    wants, gets = _assigned(expected.assignment), _assigned(observed.assignment)
+    m.news("assignment", wants, gets, _assigned(last))
 
 
 def compare_tasks(
@@ -47,7 +49,10 @@ def compare_tasks(
     m.member_id("memberId", expected.member_id, observed.member_id)
     _epoch(m, "memberEpoch", expected.member_epoch, observed.member_epoch)
     _interval(m, expected.heartbeat_interval_ms, observed.heartbeat_interval_ms)
-    m.same("activeTasks", _tasks(expected.active_tasks), _tasks(observed.active_tasks))
+    last = m.last.active_tasks if isinstance(m.last, StreamsGroupHeartbeatResponse) else None
+    m.news(
+        "activeTasks", _tasks(expected.active_tasks), _tasks(observed.active_tasks), _tasks(last)
+    )
     for name, want, got in (
         ("standbyTasks", expected.standby_tasks, observed.standby_tasks),
         ("warmupTasks", expected.warmup_tasks, observed.warmup_tasks),
@@ -76,6 +81,16 @@ def epochs_in(answer: object) -> Iterable[int]:
         case ConsumerGroupDescribeResponse(groups=groups):
             return tuple(row.group_epoch for row in groups)
     return ()
+
+
+def receiver_of(answer: object) -> str:
+    """Return the id of the member to which an answer assigns partitions or tasks, or ""."""
+    match answer:
+        case ConsumerGroupHeartbeatResponse(error_code=0, member_id=member, assignment=assignment):
+            return (member or "") if assignment is not None else ""
+        case StreamsGroupHeartbeatResponse(error_code=0, member_id=member, active_tasks=tasks):
+            return member if tasks is not None else ""
+    return ""
 
 
 def _epoch(m: Matcher, name: str, expected: int, observed: int) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from fencepost.model.messages.errors import error_name
+from fencepost.model.messages.shapes import Message
 from fencepost.model.table.table import LEVELS, Level
 
 FRESH = "\x00"
@@ -52,7 +53,8 @@ class NoMatchError(Exception):
 class Matcher:
     """One comparison of an answer with the model's.
 
-    `unordered`: the coordinator encodes assignments itself, so their order means nothing.
+    `unordered`: the coordinator encodes assignments itself, so their order means nothing.  `last`:
+    the last answer with an assignment to the same member, unless it has just joined.
     """
 
     def __init__(
@@ -62,8 +64,10 @@ class Matcher:
         last_generation: int,
         *,
         unordered: bool = False,
+        last: Message | None = None,
     ) -> None:
         self.unordered = unordered
+        self.last = last
         self.level = level
         self.known_ids = known_ids
         self.last_generation = last_generation
@@ -83,6 +87,19 @@ class Matcher:
         if expected != observed:
             lesser = max(level, self.level, key=LEVELS.index)  # never graver than the rule
             self.match.deviations.append(Deviation(lesser, name, expected, observed))
+
+    def news(self, name: str, expected: Any, observed: Any, last: Any) -> None:
+        """Compare assignments, where null stands for the last one again.
+
+        Both leave the member in the same state.  But a member that asks for its assignment is to
+        get it.
+        """
+        if last is not None and expected is None and observed == last:
+            self.nearly(name, expected, observed, Level.MAY)
+        elif last is not None and observed is None and expected == last:
+            self.nearly(name, expected, observed, Level.SHOULD)
+        else:
+            self.same(name, expected, observed)
 
     def member_id(self, name: str, expected: str, observed: str) -> None:
         """Compare ids: equal, or a made-up one that is bound to its real one, which must be new."""

@@ -81,7 +81,7 @@ from fencepost.properties.oracle.answer_match import (
     matches,
 )
 from fencepost.properties.oracle.candidate import CLEANED, NOTED, Candidate, Emitted, merged
-from fencepost.properties.oracle.consumer_answers import epochs_in
+from fencepost.properties.oracle.consumer_answers import epochs_in, receiver_of
 from fencepost.properties.oracle.fingerprint import broken_rule, rule_levels
 from fencepost.properties.oracle.matcher import FRESH, Match
 from fencepost.properties.oracle.oracle_search import Search, TooManyError
@@ -191,6 +191,7 @@ class Oracle:
             self._search.young_ms = interval_ms // _YOUNG
         self._candidates = [Candidate()]
         self._known_ids: set[str] = set()
+        self._last_answers: dict[tuple[str, str], Message] = {}
         self._levels = rule_levels(revision)
 
     # What the judge asks.
@@ -342,10 +343,23 @@ class Oracle:
             wrong = Wrong.ANSWER if reached else Wrong.EARLY
             self._violate(wrong, answer.id, answer.at_ms, body, reached, wrong.value)
             return
-        self._known_ids.update(ids_in(observed))
+        self._learn(answer.id, observed)
         least = min(c.gravity() for c in kept)
         bearable = max(least, 2)  # what is graver than SHOULD is followed only if nothing better is
         self._candidates = merged([c for c in kept if c.gravity() <= bearable])
+
+    def _learn(self, request_id: str, observed: Message) -> None:
+        """Keep what the clients know from now on: ids, and the last assignment of each member."""
+        self._known_ids.update(ids_in(observed))
+        if member_id := receiver_of(observed):
+            self._last_answers[self._group_of(request_id), member_id] = observed
+
+    def _last_answer(self, request_id: str) -> Message | None:
+        """Return the last answer with an assignment for the sender of a heartbeat."""
+        sent = self._search.requests[request_id].incoming.message
+        if getattr(sent, "member_epoch", 0) <= 0:
+            return None
+        return self._last_answers.get((self._group_of(request_id), getattr(sent, "member_id", "")))
 
     @staticmethod
     def _is_too_much(candidate: Candidate, request_id: str) -> bool:
@@ -376,6 +390,7 @@ class Oracle:
             frozenset(self._known_ids),
             last_generation,
             unordered=self._unordered,
+            last=self._last_answer(request_id),
         )
         agreed = (self._agreed(rest, emitted, observed, match) for match in ways)
         return [each.malformed(answer, emitted.rule) for each in agreed]

@@ -80,7 +80,7 @@ class Violation:
     `request_id`: the request whose answer (or silence) is wrong; `at_ms`: time at which that was
     known; `allowed`: nearest first; `decided_by`: the rules that handled the request; `late`: it
     rests on a delay, so it counts only while the target is quick; `wait`: of an answer that came
-    too early.
+    too early; `permitted`: another revision, which explains the whole history, "" for none.
     """
 
     wrong: Wrong
@@ -93,6 +93,7 @@ class Violation:
     detail: str
     late: bool = False
     wait: Wait | None = field(default=None, compare=False)
+    permitted: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,7 +90,7 @@ def zombie_beats(s: ConsumerScript) -> None:
     """A replaced process is fenced, whatever its epoch."""
     s.returned("B1")
     s.beat("A1", epoch=EpochOf("A1", back=1))
-    s.beat("A1", epoch=99)
+    s.beat("A1", epoch=EpochOf("A1", plus=7))
     s.beat("A2", "B1")
 
 

@@ -8,7 +8,7 @@ from fencepost.conformance.cases.consumer.consumer_script import (
     ConsumerScript,
     owned,
 )
-from fencepost.model.plans.steps import IdOf
+from fencepost.model.plans.steps import EpochOf, IdOf
 
 CASES = ConsumerScript.registry()
 case = CASES.case
@@ -275,7 +275,7 @@ def lost_answer_to_a_return(s: ConsumerScript) -> None:
 def fenced_member_joins_again(s: ConsumerScript) -> None:
     """A member with a wrong epoch is fenced, gives up all, and joins again with its id."""
     s.reconciled("A1", "B1")
-    s.beat("A1", epoch=99)
+    s.beat("A1", epoch=EpochOf("A1", plus=7))
     s.join("A1")
 
 

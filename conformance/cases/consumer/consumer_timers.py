@@ -66,7 +66,7 @@ def errors_restart_no_timer(s: ConsumerScript) -> None:
     """A heartbeat that is refused doesn't prolong the session."""
     s.reconciled("A1")
     s.pause("group session", minus=True, margins=2)
-    s.beat("A1", epoch=99)
+    s.beat("A1", epoch=EpochOf("A1", plus=7))
     s.pause(margins=4)
     s.beat("A1")
 
