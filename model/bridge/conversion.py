@@ -8,7 +8,15 @@ from fencepost.model.classic.group import Group, ParkedRequest
 from fencepost.model.classic.group import Member as ClassicMember
 from fencepost.model.classic.group import Offset as ClassicOffset
 from fencepost.model.classic.vocabulary import GroupState
-from fencepost.model.consumer.group import SESSION, ClassicSide, ConsumerGroup, Member, Offset
+from fencepost.model.consumer.group import (
+    JOIN,
+    SESSION,
+    SYNC,
+    ClassicSide,
+    ConsumerGroup,
+    Member,
+    Offset,
+)
 from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import JoinGroupResponse, SyncGroupResponse
 from fencepost.model.messages.shapes import Message
@@ -20,6 +28,13 @@ from fencepost.model.messages.subscription import (
     version_of,
 )
 from fencepost.model.work import Span, Timer
+
+OWED = {JOIN: "owed join", SYNC: "owed sync"}
+"""Kind of a classic member's timer in a consumer group → its kind in a group that was downgraded.
+
+There it is nothing, but a coordinator doesn't end it, and after an upgrade it removes the member.
+"""
+_OWED_AGAIN = {kind: known for known, kind in OWED.items()}
 
 
 def parked_answers(group: Group, error: Error) -> Iterator[tuple[ParkedRequest, Message]]:
@@ -41,7 +56,12 @@ def kept_offsets(group: Group) -> tuple[Offset, ...]:
 def upgraded(group: Group, span: Span) -> ConsumerGroup:
     """Return a classic group as a consumer group: the generation is its epoch."""
     epoch = group.generation_id
-    members, target, timers = [], [], []
+    members, target = [], []
+    timers = [
+        timer._replace(kind=_OWED_AGAIN[timer.kind])
+        for timer in group.timers
+        if timer.kind in _OWED_AGAIN and group.member(timer.subject) is not None
+    ]
     for m in group.members:
         metadata = m.metadata(group.protocol_name) or m.protocols[0].metadata
         partitions = tuple(sorted(readable_assignment(m.assignment)))
@@ -81,7 +101,8 @@ def downgraded(group: ConsumerGroup, span: Span, leader: str) -> Group:
 
     Its generation is the epoch, and the assignments are the target.
     """
-    members, timers = [], []
+    members = []
+    timers = [t._replace(kind=OWED[t.kind]) for t in group.timers if t.kind in OWED]
     for m in group.members:
         assert m.classic is not None
         version = version_of(m.classic.protocols[0].metadata)

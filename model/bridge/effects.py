@@ -20,7 +20,7 @@ class Do(Enum):
     BUMP_FOR_SUBSCRIPTION = "group epoch + 1, if the subscription is another one"
     BECOME_CLASSIC = "the caller is of the classic protocol, with its session timeout and protocols"
     START_JOIN_TIMER = "the caller has R to join again, if that time doesn't run yet"
-    START_SYNC_TIMER = "the caller has R to send SyncGroup"
+    START_SYNC_TIMER = "the caller has joined in time, and has R to send SyncGroup"
     STOP_SYNC_TIMER = "the time for SyncGroup ends"
     HAND_OUT_ID = "make a member id"
     ANSWER_JOIN = "answer NONE with the caller's epoch as generation, without leader and members"

@@ -320,7 +320,8 @@ def _join_work(
 ) -> MixedWork:
     """Make the work of a join, which the steps of the consumer protocol read as a heartbeat.
 
-    A join owns what its subscription says, but for that of another generation.
+    A join owns what its subscription says of topics that it names, but for that of another
+    generation.
     """
     read = features.subscription(message)
     member = group.member(message.member_id)
@@ -328,7 +329,7 @@ def _join_work(
     is_current = read is not None and (
         read.generation_id < 0 or (member is not None and read.generation_id == member.epoch)
     )
-    owned = read.owned if read is not None and is_current else ()
+    owned = [p for p in read.owned if p.topic in read.topics] if read and is_current else []
     beat = ConsumerGroupHeartbeatRequest(
         group_id=message.group_id,
         member_id=message.member_id,
@@ -448,6 +449,8 @@ def work_on(group: AnyGroup | None, span: Span, request: Incoming | None = None)
 
 def expire(machine: Machine, group: AnyGroup, work: Any, timer: Timer) -> list[Any]:
     """Let a timer expire, by the machine of the group's protocol."""
+    if timer.kind in conversion.OWED.values():
+        return [work]
     if not isinstance(group, ConsumerGroup):
         return list(CLASSIC.timers[timer.kind](classic_part(machine), group, work, timer))
     if timer.kind in _TIMEOUTS:

@@ -7,6 +7,7 @@ from enum import Enum
 from typing import Any
 
 from fencepost.model.bridge import handlers
+from fencepost.model.bridge.conversion import OWED
 from fencepost.model.bridge.effects import STEPS
 from fencepost.model.bridge.mixed_work import EFFECTS
 from fencepost.model.bridge.vocabulary import COLUMNS
@@ -42,7 +43,7 @@ MIXED: Protocol[Any, Any] = Protocol(
     work=handlers.work_on,
     effects=_effects,
     handlers=handlers.HANDLERS,
-    timers=dict.fromkeys((*CLASSIC.timers, *CONSUMER.timers), handlers.expire),
+    timers=dict.fromkeys((*CLASSIC.timers, *CONSUMER.timers, *OWED.values()), handlers.expire),
     failover=handlers.fail_over,
     operations={},
     is_unused=handlers.is_unused,

@@ -59,7 +59,8 @@ def start_join_timer(work: MixedWork) -> None:
 
 
 def start_sync_timer(work: MixedWork) -> None:
-    """Give the caller its R to send SyncGroup."""
+    """Give the caller, which has joined, its R to send SyncGroup."""
+    work.group = work.group.without_timer(JOIN, work.caller)
     work.set_timer(SYNC, work.caller, caller(work).rebalance_timeout_ms)
 
 

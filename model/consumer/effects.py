@@ -51,11 +51,11 @@ class Do(Enum):
     )
     RECONCILE_UNHEEDING = (
         "the caller revokes, waits for, or takes over what its target says; what it gives up is "
-        "free at once"
+        "free at once; its epoch + 1, if it gave up and has more to give up"
     )
     RECONCILE_LATER = (
         "the caller revokes, waits for, or takes over what its target says; what it gives up is "
-        "free from the next request on"
+        "free from the next request on; its epoch + 1, if it gave up and has more to give up"
     )
     RECONCILE_UNMAPPED = (
         "the caller revokes, waits for, or takes over what its target says; unless that was made "

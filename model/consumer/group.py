@@ -123,7 +123,8 @@ class ConsumerGroup(msgspec.Struct, frozen=True, cache_hash=True):
 
     `timers`: each has a kind: session (subject: a member id), rebalance (the time to revoke;
     subject: a member id), or assignment (until it ends, a new target may wait; subject "").  A
-    classic member has a timer join once it is to join again, or sync once it joined.
+    classic member has a timer join once it is to join again, or sync once it joined; a heartbeat
+    that makes it one of this protocol ends neither.
 
     `topology`: of a streams group, from its first join on.
 

@@ -155,8 +155,10 @@ def _replace_by_copy(work: ConsumerWork, holder: Member) -> None:
         epoch=0,
         previous_epoch=0,
     )
+    owed = [t for t in work.group.timers if t.kind in {JOIN, SYNC} and t.subject == work.caller]
     group = work.group.without_member(holder.member_id).with_member(copy)
     group = group.with_target(work.caller, target).without_timer(REBALANCE, work.caller)
+    group = replace(group, timers=tuple(sorted({*group.timers, *owed})))
     if holder.instance_id is not None:
         group = group.with_mapping(holder.instance_id, work.caller)
     work.group = group.with_mapping(work.instance, work.caller)
@@ -183,10 +185,10 @@ def update_member(work: ConsumerWork) -> None:
 
     Up to 4.3.1 a heartbeat may name an instance that the caller had before, and has again then.
 
-    The member is one of this protocol from now on.
+    The member is one of this protocol from now on; what a classic one has to do in time it has to
+    do still.
     """
-    group = work.group.with_member(_updated(work, caller(work)))
-    work.group = group.without_timer(JOIN, work.caller).without_timer(SYNC, work.caller)
+    work.group = work.group.with_member(_updated(work, caller(work)))
 
 
 def _updated(work: ConsumerWork, member: Member) -> Member:
@@ -367,7 +369,8 @@ def reconcile(
     """Bring the caller nearer to its target.
 
     `is_free_at_once`: what it gives up with this request it may get back with it.  `is_heeding`: it
-    has nothing of topics to which it doesn't subscribe, whatever its target says.
+    has nothing of topics to which it doesn't subscribe, whatever its target says; and where it gave
+    up and has more to give up, its epoch stays.
     """
     topics = caller(work).topics if is_heeding else None
     if _waits(work):
@@ -379,7 +382,7 @@ def reconcile(
         target = each.group.target_of(each.caller)
         if topics is not None:
             target = tuple(p for p in target if p.topic in topics)
-        _reconcile(each, target, is_free_at_once=is_free_at_once)
+        _reconcile(each, target, is_free_at_once=is_free_at_once, is_heeding=is_heeding)
     return [*works, *_keeping_copies(works)]
 
 
@@ -440,13 +443,21 @@ def _drop_unsubscribed(work: ConsumerWork) -> None:
     _change(work, replace(member, previous_epoch=member.epoch, assigned=kept))
 
 
-def _reconcile(work: ConsumerWork, target: Partitions, *, is_free_at_once: bool = True) -> None:
+def _reconcile(
+    work: ConsumerWork,
+    target: Partitions,
+    *,
+    is_free_at_once: bool = True,
+    is_heeding: bool = True,
+) -> None:
     member, owned = caller(work), work.owned
     kept = tuple(row for row in member.assigned if row[0] in target)
     lost = tuple(row for row in member.assigned if row[0] not in target)
     if lost and _owns(owned, lost):
+        gave_up = member.phase is Phase.UNREVOKED and not is_heeding
         changed = replace(
             member,
+            epoch=member.epoch + gave_up,
             previous_epoch=member.epoch,
             phase=Phase.UNREVOKED,
             assigned=kept,
@@ -460,8 +471,16 @@ def _reconcile(work: ConsumerWork, target: Partitions, *, is_free_at_once: bool 
 
 
 def _change(work: ConsumerWork, changed: Member) -> None:
-    """Change the caller; its time to revoke, if it has any, begins anew."""
-    work.group = work.group.with_member(changed).without_timer(REBALANCE, work.caller)
+    """Change the caller; its time to revoke, if it has any, begins anew.
+
+    That of a classic member, from when it was of this protocol or from a failover, goes on as long
+    as it keeps its epoch.
+    """
+    keeps_time = changed.classic is not None and changed.epoch == caller(work).epoch
+    work.group = work.group.with_member(changed)
+    if keeps_time:
+        return
+    work.group = work.group.without_timer(REBALANCE, work.caller)
     if changed.phase is Phase.UNREVOKED and changed.classic is None:
         work.set_timer(REBALANCE, work.caller, changed.rebalance_timeout_ms)
 

@@ -63,6 +63,7 @@ from fencepost.properties.logic.logic import (
     implies,
     negate,
     same,
+    up_to,
 )
 from fencepost.properties.proofs.theory import (
     NOTHING,
@@ -76,6 +77,7 @@ from fencepost.properties.proofs.theory import (
 
 HOLDER = Term("the holder", Sort.ID, fixed=True)
 NEXT = Term("the next epoch", Sort.EPOCH, fixed=True)
+OWN_NEXT = Term("the caller's next epoch", Sort.EPOCH, fixed=True)
 LATER = Term("a coin", Sort.ID, fixed=True)
 """An id that stands for yes or no: yes if it is the caller's."""
 
@@ -224,7 +226,8 @@ def _reconciled(
 ) -> AbstractEffect:
     """Bring the caller nearer to its target.
 
-    `is_heeding`: as far as it subscribes to the topics.  `is_unmapped`: the target is found only if
+    `is_heeding`: as far as it subscribes to the topics; otherwise its epoch grows where it gave up
+    and has more to give up.  `is_unmapped`: the target is found only if
     it was made anew with this request.
     """
     subscribed = SUBSCRIBED.now(P) if is_heeding else TRUE
@@ -241,6 +244,9 @@ def _reconciled(
     advances = all_of(negate(waits), negate(revokes))
     taken = all_of(TAKEN.now(P), negate(revoking)) if is_free_at_once else TAKEN.now(P)
     missing = all_of(target, negate(assigned))
+    grows = FALSE if is_heeding else all_of(revokes, UNREVOKED.now(CALLER))
+    epochs = (AT.now(CALLER, E), up_to(E, OWN_NEXT)), (TARGET_AT.now(E), up_to(OWN_NEXT, E))
+    between = all_of(*(for_all(E, implies(row, order)) for row, order in epochs))
     return AbstractEffect(
         (
             of_caller(
@@ -266,7 +272,8 @@ def _reconciled(
             of_caller(
                 AT,
                 any_of(
-                    all_of(negate(advances), AT.now(CALLER, E)),
+                    all_of(negate(advances), negate(grows), AT.now(CALLER, E)),
+                    all_of(grows, same(E, OWN_NEXT)),
                     all_of(advances, TARGET_AT.now(E)),
                 ),
             ),
@@ -282,6 +289,7 @@ def _reconciled(
                 any_of(all_of(waits, negate(drops), HURRIED.now(CALLER)), revokes, gives_up),
             ),
         ),
+        choices=() if is_heeding else (Choice(OWN_NEXT, between),),
         leaves_out="since when its partitions are its own",
     )
 

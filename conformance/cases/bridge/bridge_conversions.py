@@ -379,3 +379,14 @@ def empty_group_becomes_classic(s: BridgeScript) -> None:
     s.classic.beat("A2")
     s.classic.fetch("A2")
     s.describe()
+
+
+@case("MG-DOWNGRADE-REPLACED", "SYNC-STABLE")
+def downgrade_while_partitions_move(s: BridgeScript) -> None:
+    """A classic process replaces the last other member, and another has not given up yet."""
+    s.classic.stable("A1")
+    s.join("B1")
+    s.classic.join("B2", wait=True)
+    s.classic.sync("B2", wait=True)
+    s.classic.beat("B2")
+    s.classic.beat("A1")

@@ -361,6 +361,15 @@ def partitions_to_give_up(s: BridgeScript) -> None:
     s.describe()
 
 
+@case("MG-JOIN-AGAIN")
+def partitions_of_a_topic_that_is_given_up(s: BridgeScript) -> None:
+    """A classic join gives a topic up, and owns its partitions: the coordinator takes them."""
+    s.reconciled("A1", "B1")
+    s.classic.join("A2", member_id="A1", protocols=owning(0, 1, topics=("u",)), wait=True)
+    s.classic.sync("A2", wait=True)
+    s.describe()
+
+
 @case("MG-HEARTBEAT-REJOIN", "MG-JOIN-AGAIN")
 def partitions_that_became_free(s: BridgeScript) -> None:
     """A classic member waits for partitions, and hears with its heartbeat that they are free."""

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from fencepost.conformance.cases.bridge.bridge_script import BridgeScript, policy
-from fencepost.conformance.cases.consumer.consumer_script import BOTH, SHORT_SESSION
-from fencepost.model.plans.steps import Ms
+from typing import Any
+
+from fencepost.conformance.cases.bridge.bridge_script import (
+    HOLDING_ALL,
+    BridgeScript,
+    owning,
+    policy,
+)
+from fencepost.conformance.cases.consumer.consumer_script import ALL, BOTH, SHORT_SESSION, owned
+from fencepost.model.plans.steps import GenerationOf, IdOf, Ms
 
 CASES = BridgeScript.registry()
 case = CASES.case
@@ -288,6 +295,202 @@ def copy_with_other_topics_begins_a_session(s: BridgeScript) -> None:
     s.describe()
 
 
+# Members that change their protocol while they have something to do in time.
+
+
+def _to_give_up(s: BridgeScript) -> None:
+    """Let A1, a classic member, have partitions to give up."""
+    s.classic.stable("A1", rebalance=_SHORT_R)
+    s.join("B1")
+    s.classic.beat("A1")
+    s.classic.joined("A1", protocols=HOLDING_ALL, rebalance=_SHORT_R)
+
+
+_EVERYTHING = owned(*ALL)
+
+
+def _beat_of_consumer(s: BridgeScript, owns: Any = _EVERYTHING) -> None:
+    """Send a heartbeat of the consumer protocol for A1, whose answers before are classic."""
+    s.beat("A1", member_id=IdOf("A1"), epoch=GenerationOf("A1"), owns=owns)
+
+
+@case("CG-BEAT-ALIVE", "CG-REBALANCE-EXPIRED")
+def heartbeat_of_the_other_protocol_that_begins_a_revocation(s: BridgeScript) -> None:
+    """A classic member's heartbeat of the consumer protocol tells it to give up: its R runs."""
+    s.classic.stable("A1", rebalance=_SHORT_R)
+    s.join("B1")
+    _beat_of_consumer(s)
+    s.pause("short rebalance")
+    _beat_of_consumer(s)
+    s.describe()
+
+
+@case("CG-BEAT-ALIVE")
+def heartbeat_of_the_other_protocol_during_a_revocation(s: BridgeScript) -> None:
+    """A classic member that has to give up becomes one of the consumer protocol: no R runs."""
+    _to_give_up(s)
+    _beat_of_consumer(s)
+    s.pause("short rebalance")
+    _beat_of_consumer(s)
+    s.describe()
+    _beat_of_consumer(s, owned(0, 1))
+    s.describe()
+
+
+def _called(s: BridgeScript) -> None:
+    """Let A2, a classic member, have R to join again."""
+    s.mixed(rebalance=_SHORT_R)
+    s.join("C1")
+    s.classic.beat("A2")
+
+
+@case("MG-JOIN-EXPIRED", "CG-BEAT-ALIVE")
+def heartbeat_of_the_other_protocol_is_no_join(s: BridgeScript) -> None:
+    """A member that is to join again becomes one of the consumer protocol: its time runs on."""
+    _called(s)
+    s.beat("A2", member_id=IdOf("A2"), epoch=GenerationOf("A2"), owns=())
+    s.pause("short rebalance")
+    s.beat("A2", member_id=IdOf("A2"), owns=())
+    s.describe()
+
+
+@case("MG-SYNC-EXPIRED", "CG-BEAT-ALIVE")
+def heartbeat_of_the_other_protocol_is_no_sync(s: BridgeScript) -> None:
+    """A member that is to sync becomes one of the consumer protocol: its time runs on."""
+    s.reconciled("A1", "B1")
+    s.classic.join("A2", rebalance=_SHORT_R, wait=True)
+    s.beat("A2", member_id=IdOf("A2"), epoch=GenerationOf("A2"), owns=())
+    s.pause("short rebalance")
+    s.describe()
+
+
+@case("CG-JOIN-TAKE-CLASSIC", "MG-HEARTBEAT-REJOIN")
+def join_of_the_other_protocol_ends_the_time_to_join(s: BridgeScript) -> None:
+    """A member that is to join again does so by the consumer protocol, under its id: it stays."""
+    _called(s)
+    s.join("A2", member_id=IdOf("A2"))
+    s.pause("short rebalance")
+    s.describe()
+
+
+@case("MG-JOIN-EXPIRED", named="CG-JOIN-REJOIN")
+def join_by_id_alone_of_the_other_protocol(s: BridgeScript) -> None:
+    """A member that is to join again does so by the consumer protocol and its id alone."""
+    _called(s)
+    s.join("A2", member_id=IdOf("A2"), instance=None)
+    s.pause("short rebalance")
+    s.describe()
+
+
+@case("MG-JOIN-EXPIRED", "CG-LEAVE-RELEASE")
+def release_is_no_join(s: BridgeScript) -> None:
+    """A classic member that is to join again is released: its time runs on."""
+    _called(s)
+    s.release("A2", member_id=IdOf("A2"))
+    s.pause("short rebalance")
+    s.describe()
+
+
+@case("MG-JOIN-EXPIRED", "CG-JOIN-COPY")
+def copy_of_another_is_no_join(s: BridgeScript) -> None:
+    """A classic member that is to join again becomes a copy of a released one: its time runs on."""
+    _called(s)
+    s.release("B1")
+    s.join("A2", member_id=IdOf("A2"), instance="B")
+    s.pause("short rebalance")
+    s.describe()
+
+
+@case("MG-SYNC-EXPIRED", named="CG-JOIN-BECOME-STATIC")
+def new_instance_is_no_sync(s: BridgeScript) -> None:
+    """A dynamic classic member that is to sync becomes static and of the consumer protocol."""
+    s.reconciled("A1")
+    s.classic.join("m", "m", rebalance=_SHORT_R, wait=True)
+    s.join("m", member_id=IdOf("m"), instance="B")
+    s.pause("short rebalance")
+    s.describe()
+
+
+def _upgraded_again(s: BridgeScript) -> None:
+    """Let A2 join and sync in the group, which is classic now; then another upgrades the group."""
+    s.classic.joined("A2", rebalance=_SHORT_R)
+    s.join("m")
+    s.describe()
+    s.pause("short rebalance")
+    s.classic.beat("A2")
+    s.describe()
+
+
+@case("MG-JOIN-EXPIRED", "MG-DOWNGRADE-LEFT", "MG-UPGRADE")
+def time_to_join_outlasts_a_downgrade(s: BridgeScript) -> None:
+    """A member is to join again, and does so after a downgrade: after an upgrade its time ends."""
+    _called(s)
+    s.leave("B1", "C1")
+    _upgraded_again(s)
+
+
+@case("MG-SYNC-EXPIRED", "MG-DOWNGRADE-LEFT", "MG-UPGRADE")
+def time_to_sync_outlasts_a_downgrade(s: BridgeScript) -> None:
+    """A member is to sync, and does so after a downgrade: after an upgrade its time ends."""
+    s.reconciled("A1", "B1")
+    s.classic.join("A2", rebalance=_SHORT_R, wait=True)
+    s.leave("B1")
+    _upgraded_again(s)
+
+
+@case("MG-JOIN-AGAIN", "CG-REBALANCE-EXPIRED")
+def member_that_gives_up_becomes_classic(s: BridgeScript) -> None:
+    """A member that has to give up joins by the classic protocol and keeps all: its R runs on."""
+    s.join("A1", rebalance=_SHORT_R)
+    s.join("B1")
+    s.beat("A1")
+    s.classic.join("A2", member_id="A1", protocols=HOLDING_ALL, wait=True)
+    s.classic.sync("A2", wait=True)
+    s.pause("short rebalance")
+    s.classic.beat("A2")
+    s.describe()
+
+
+@case("MG-JOIN-AGAIN")
+def member_that_gave_up_becomes_classic(s: BridgeScript) -> None:
+    """A member that has to give up joins by the classic protocol and owns nothing: R is over."""
+    s.join("A1", rebalance=_SHORT_R)
+    s.join("B1")
+    s.beat("A1")
+    s.classic.join("A2", member_id="A1", wait=True)
+    s.classic.sync("A2", wait=True)
+    s.pause("short rebalance")
+    s.classic.beat("A2")
+    s.describe()
+
+
+@case("CG-REBALANCE-EXPIRED", named="MG-JOIN-AGAIN")
+def member_that_has_more_to_give_up_becomes_classic(s: BridgeScript) -> None:
+    """A member gives up with a classic join, and has to give up more in its epoch: R runs on."""
+    s.join("A1", rebalance=_SHORT_R)
+    s.join("B1")
+    s.beat("A1")
+    s.join("C1", "D1")
+    s.classic.join("A2", member_id="A1", protocols=owning(0, 1), wait=True)
+    s.describe()
+    s.pause("short rebalance")
+    s.classic.beat("A2")
+    s.describe()
+
+
+@case("MG-JOIN-REPLACE")
+def classic_process_replaces_a_member_that_gives_up(s: BridgeScript) -> None:
+    """A classic process replaces a member that has to give up, and keeps all: no R runs."""
+    s.join("A1", rebalance=_SHORT_R)
+    s.join("B1")
+    s.beat("A1")
+    s.classic.joined("A2", protocols=HOLDING_ALL, rebalance=_SHORT_R)
+    s.describe()
+    s.pause("short rebalance")
+    s.classic.beat("A2")
+    s.describe()
+
+
 # Failovers.
 
 
@@ -333,4 +536,26 @@ def upgraded_group_after_a_failover(s: BridgeScript) -> None:
     s.restart()
     s.classic.beat("B1")
     s.beat("A2")
+    s.describe()
+
+
+@case("CG-FAILOVER-GROUP", "CG-REBALANCE-EXPIRED", features=("restart",))
+def classic_member_that_gives_up_before_a_failover(s: BridgeScript) -> None:
+    """A classic member has partitions to give up; after a failover its R runs."""
+    _to_give_up(s)
+    s.restart()
+    s.beat("B1")
+    s.pause("short rebalance")
+    s.classic.beat("A1")
+    s.describe()
+
+
+@case("CG-FAILOVER-GROUP", "MG-JOIN-AGAIN", features=("restart",))
+def classic_member_gives_up_after_a_failover(s: BridgeScript) -> None:
+    """A classic member gives partitions up after a failover: its R is over."""
+    _to_give_up(s)
+    s.restart()
+    s.classic.joined("A1", rebalance=_SHORT_R)
+    s.pause("short rebalance")
+    s.classic.beat("A1")
     s.describe()

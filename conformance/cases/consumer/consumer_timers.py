@@ -343,6 +343,108 @@ def released_member_is_not_hurried(s: ConsumerScript) -> None:
     s.describe()
 
 
+_HURRIED = Ms("short rebalance")
+
+
+def _hurried(s: ConsumerScript, **join: Any) -> None:
+    """Let A1 have partitions to give up: its rebalance timeout runs, with the epoch that it has."""
+    s.join("A1", rebalance=_HURRIED, **join)
+    s.join("B1")
+    s.beat("A1")
+
+
+@case("CG-REBALANCE-EXPIRED", "CG-BEAT-REPEATED-CHANGED")
+def call_in_a_repeated_heartbeat_is_not_followed(s: ConsumerScript) -> None:
+    """A heartbeat with the previous epoch is told to give up: R runs from then."""
+    s.advanced()
+    again: dict[str, Any] = {"subscribed_topic_names": ("u",), "rebalance_timeout_ms": _HURRIED}
+    s.beat("A1", epoch=EpochOf("A1", back=1), **again)
+    s.pause("short rebalance")
+    s.keep("A1")
+    s.describe()
+
+
+@case("CG-REBALANCE-EXPIRED")
+def further_heartbeats_prolong_nothing(s: ConsumerScript) -> None:
+    """Heartbeats of a member that gives nothing up don't begin its rebalance timeout anew."""
+    _hurried(s)
+    s.pause("short rebalance", minus=True, margins=2)
+    s.keep("A1", rebalance_timeout_ms=Ms("rebalance"))
+    s.pause(margins=4)
+    s.keep("A1")
+    s.describe()
+
+
+@case("CG-BEAT-ALIVE", named="CG-JOIN-REJOIN")
+def join_without_instance_ends_the_time_to_give_up(s: ConsumerScript) -> None:
+    """A member that has to give partitions up joins again by its id alone: it gave them up."""
+    _hurried(s)
+    s.join("A1", instance=None, rebalance=_HURRIED)
+    s.pause("short rebalance")
+    s.keep("A1")
+    s.describe()
+
+
+@case("CG-JOIN-TARGET-LOST")
+def new_instance_ends_the_time_to_give_up(s: ConsumerScript) -> None:
+    """A member that has to give partitions up takes another instance: it gave them up."""
+    _hurried(s)
+    s.join("A1", instance="C", rebalance=_HURRIED)
+    s.pause("short rebalance")
+    s.keep("A1", instance="C")
+    s.describe()
+
+
+@case("CG-LEAVE-RELEASE", "CG-JOIN-RETURN-SELF")
+def return_within_the_time_to_give_up(s: ConsumerScript) -> None:
+    """A member is released while it has partitions to give up, and returns: its R is over."""
+    _hurried(s)
+    s.release("A1")
+    s.join("A1", rebalance=_HURRIED)
+    s.pause("short rebalance")
+    s.keep("A1")
+    s.describe()
+
+
+@case("CG-LEAVE-RELEASE", named="CG-JOIN-RESUME")
+def resumption_within_the_time_to_give_up(s: ConsumerScript) -> None:
+    """A member is released while it has partitions to give up, and resumes: its R is over."""
+    _hurried(s)
+    s.release("A1")
+    s.join("A1", instance=None, rebalance=_HURRIED)
+    s.pause("short rebalance")
+    s.keep("A1")
+    s.describe()
+
+
+@case("CG-REBALANCE-EXPIRED", "CG-JOIN-RETURN")
+def successor_has_a_time_to_give_up_of_its_own(s: ConsumerScript) -> None:
+    """A process returns in the place of one that had to give up: its own R is what counts."""
+    _hurried(s)
+    s.release("A1")
+    s.join("A2", rebalance=_HURRIED)
+    s.pause("short rebalance")
+    s.beat("A2", subscribed_topic_names=("u",))
+    s.describe()
+    s.pause("short rebalance")
+    s.keep("A2")
+    s.describe()
+
+
+@case("CG-REBALANCE-EXPIRED", "CG-BEAT-ALIVE-CHANGED")
+def more_to_give_up_begins_the_time_anew(s: ConsumerScript) -> None:
+    """A member gives partitions up, and has to give up more in the same epoch: R begins anew."""
+    _hurried(s)
+    s.pause("short rebalance", minus=True, margins=2)
+    s.beat("A1", subscribed_topic_names=("u",))
+    s.pause(margins=4)
+    s.keep("A1")
+    s.describe()
+    s.pause("short rebalance")
+    s.keep("A1")
+    s.describe()
+
+
 # Failovers.
 
 FAILOVERS = ConsumerScript.registry()
@@ -417,6 +519,17 @@ def failover_while_partitions_move(s: ConsumerScript) -> None:
     s.describe()
 
 
+@FAILOVERS.case("CG-FAILOVER-GROUP", "CG-REBALANCE-EXPIRED", features=("restart",))
+def time_to_give_up_after_a_failover(s: ConsumerScript) -> None:
+    """A failover begins the R of a member that has partitions to give up anew."""
+    _hurried(s)
+    s.restart()
+    s.keep("A1")
+    s.pause("short rebalance")
+    s.keep("A1")
+    s.describe()
+
+
 # Targets that are made later.
 
 BATCHED = Registry(ConsumerScript)
@@ -447,6 +560,29 @@ def topic_taken_back_within_the_interval(s: ConsumerScript) -> None:
     s.beat("A1")
     s.pause("short rebalance")
     s.beat("A1", "A1", "B1")
+    s.describe()
+
+
+@batched("CG-BEAT-ALIVE-CHANGED", "CG-REBALANCE-EXPIRED", config=_INTERVAL)
+def topic_is_not_given_up_in_time(s: ConsumerScript) -> None:
+    """A member gives a topic up within the interval, but keeps its partitions: its R runs."""
+    s.join("A1", topics=BOTH, rebalance=_HURRIED)
+    s.beat("A1", subscribed_topic_names=("u",))
+    s.pause("short rebalance")
+    s.keep("A1")
+    s.describe()
+
+
+@batched("CG-BEAT-ALIVE", "CG-REBALANCE-EXPIRED", config=_INTERVAL)
+def target_that_comes_later_is_not_followed(s: ConsumerScript) -> None:
+    """A target that is made after the interval takes partitions: the R runs from then."""
+    s.join("A1", rebalance=_HURRIED)
+    s.join("B1")
+    s.beat("A1", "A1")
+    s.pause("short rebalance")
+    s.beat("A1", owns=owned(0, 1, 2, 3))
+    s.pause("short rebalance")
+    s.beat("A1", owns=owned(0, 1, 2, 3))
     s.describe()
 
 

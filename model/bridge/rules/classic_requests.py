@@ -341,10 +341,12 @@ def _timeout(table: str, rule_id: str, because: str) -> Table:
 JOIN_TIMEOUT = _timeout(
     JOIN_TIMEOUT_TABLE,
     "MG-JOIN-EXPIRED",
-    "a classic member that does not join again within its R is removed, also a static one",
+    "a member that was to join again and did not within its R is removed, also a static one, and "
+    "one that became one of the consumer protocol meanwhile",
 )
 SYNC_TIMEOUT = _timeout(
     SYNC_TIMEOUT_TABLE,
     "MG-SYNC-EXPIRED",
-    "a classic member that joined and sends no SyncGroup within R is removed, also a static one",
+    "a classic member that joined and sent no SyncGroup within R is removed, also a static one, "
+    "and one that became one of the consumer protocol meanwhile",
 )

@@ -17,9 +17,14 @@ from fencepost.model.revisions import revisions
 BASE = revisions.find("mixed-4.4")
 SAMPLE = [case.id for case in MIXED_ENTRIES[::12]]
 PARKED = "MG-UPGRADE/parked-join-during-an-upgrade"
+TIMES = (
+    "MG-JOIN-EXPIRED/heartbeat-of-the-other-protocol-is-no-join",
+    "MG-SYNC-EXPIRED/time-to-sync-outlasts-a-downgrade",
+    "MG-JOIN-AGAIN/member-that-has-more-to-give-up-becomes-classic",
+)
 
 
-@pytest.mark.parametrize("case_id", [*SAMPLE, PARKED])
+@pytest.mark.parametrize("case_id", [*SAMPLE, PARKED, *TIMES])
 def test_a_case_holds_for_the_model(case_id: str) -> None:
     assert play(entry(case_id), BASE, BASE).why is None
 
