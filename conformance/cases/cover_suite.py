@@ -3,9 +3,10 @@
 A client of the graph is a member of the plan with a connection of its own.  A process that starts
 again is another member, since it knows nothing ("A1", "A2": the first and second process of
 instance "A"; a name in small letters is a dynamic member).  A request refers to its sender's
-knowledge: its id, generation and protocol.  Time passes in ticks, two to a session and three to a
-rebalance.  The suite is made from the revision that judges, so a walk assumes what that revision
-requires; a target that departs from it has failed by then.
+knowledge (`fencepost.conformance.cases.cover.references`).  An answer that a client of the graph
+loses is awaited, too: its next requests say what it knew before.  Time passes in ticks, two to a
+session and three to a rebalance.  The suite is made from the revision that judges, so a walk
+assumes what that revision requires; a target that departs from it has failed by then.
 
 The id of a case is a digest of its steps, their senders, and the last rule that it reaches.  So it
 stays as long as the walk does, at any place in the suite.
@@ -17,7 +18,6 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any
 
 from fencepost.conformance.cases.case_registry import Entry
 from fencepost.conformance.cases.cover.cover import (
@@ -29,31 +29,15 @@ from fencepost.conformance.cases.cover.cover import (
     cover,
     pairs,
 )
-from fencepost.conformance.cases.script import Script, subscription
-from fencepost.model.messages.messages import JoinProtocol, SyncAssignment
-from fencepost.model.messages.shapes import Message, wire_fields
-from fencepost.model.plans.steps import (
-    AssignmentsToAll,
-    GenerationOf,
-    IdOf,
-    Ms,
-    Needs,
-    Pause,
-    PlanStep,
-    ProtocolOf,
-)
+from fencepost.conformance.cases.cover.references import REFERENCES, References
+from fencepost.conformance.cases.script import Script
+from fencepost.model.plans.steps import Needs, Pause, PlanStep
 from fencepost.model.revision import Revision
 from fencepost.properties.worlds.protocol_worlds import CUT_OFFS
-from fencepost.properties.worlds.scope import COVER_SCOPES, NamedScope
+from fencepost.properties.worlds.scope import NamedScope
 from fencepost.properties.worlds.world import Worlds
-from fencepost.properties.worlds.world_client import Client
+from fencepost.properties.worlds.worlds_by_protocol import worlds_of
 
-_TICK = Ms("tick of time")
-_TIMES = {"session_timeout_ms": Ms("two ticks"), "rebalance_timeout_ms": Ms("three ticks")}
-_OFFERED = {b"a": subscription("t"), b"b": subscription("t", "u")}
-"""Subscriptions for the letters of the graph, since a coordinator may read them."""
-
-_IDS = {"member_id", "member_id_list"}
 _DIGEST = 10
 
 
@@ -84,7 +68,7 @@ def generate_suite(name: str, revision: Revision) -> CoverSuite:
     """Generate the suite of this name for a revision.  Raises KeyError."""
     make = SUITES[name]
     scopes, entries = [], list[Entry]()
-    for named in COVER_SCOPES:
+    for named in worlds_of(revision).cover_scopes:
         suite = make(_graph(revision, named))
         scopes.append((named, suite))
         entries += (_entry(name, named, suite.graph, walk) for walk in suite.walks)
@@ -103,16 +87,22 @@ def _entry(suite: str, named: NamedScope, graph: ControllableGraph, walk: Walk) 
     last = next((s.rules[-1] for s in reversed(walk) if s.rules), "nothing-decided")
     open_end = ", and the end is the coordinator's choice" if walk[-1].is_open else ""
     features = frozenset({"disconnect"} if any(_is_cut_off(graph, s) for s in walk) else ())
+    references = _references(graph)
     return Entry(
         f"{suite}/{digest}-{last}",
         f"{named.about}: {len(walk)} steps{open_end}",
         rules,
-        Needs(features=features),
+        Needs(features=features, config=references.needed(named.scope)),
         isolated=False,
         level=None,
         delayed=False,
         write=_Play(graph, walk).write,
+        settings=references.settings(named.scope),
     )
+
+
+def _references(graph: ControllableGraph) -> type[References]:
+    return REFERENCES[graph.worlds.scope.protocol]
 
 
 @dataclass(frozen=True)
@@ -184,25 +174,24 @@ def _is_cut_off(graph: ControllableGraph, stride: Stride) -> bool:
 
 def _write(graph: ControllableGraph, walk: Walk, script: Script) -> None:
     names = _Names(graph)
+    references = _references(graph)(graph)
     for stride in walk:
         members = list(names.members)
         act = stride.act
+        who = members[act.client] if act.client >= 0 else ""
+        ask = None
         if act.kind == "tick":
-            script.steps.append(Pause((_TICK,), margins=0))
+            script.steps.append(Pause((references.tick,), margins=0))
         elif _is_cut_off(graph, stride):
-            script.disconnect(members[act.client])
+            script.disconnect(who)
         elif act.kind not in CUT_OFFS:
-            _ask(script, graph, stride, members[act.client])
+            ask = references.ask(stride)
+            fields = dict(references.fields(stride, ask, who))
+            script.ask(who, ask.api, version=ask.version, wait=False, **fields)
         if not stride.is_open:
+            references.follow(stride, ask, who)
             places = names.follow(graph, stride)
             _wait(script, graph, stride, members, places)
-
-
-def _ask(script: Script, graph: ControllableGraph, stride: Stride, who: str) -> None:
-    client = graph.states[stride.source].clients[stride.act.client]
-    ask = graph.worlds.ask(client, stride.act.kind, stride.act.client)
-    fields = dict(_fields(ask.message, client, who)) | {"group_id": "g"}
-    script.ask(who, ask.api, version=ask.version, wait=False, **fields)
 
 
 def _wait(
@@ -225,34 +214,3 @@ def _wait(
         script.settle()
     if len(stride.rules) > 1 and act.client >= 0:
         script.steps.append(Pause(margins=0))
-
-
-def _fields(message: Message, client: Client, who: str) -> Iterator[tuple[str, Any]]:
-    """Yield the fields of a request that differ from their defaults, by reference."""
-    for name, form in wire_fields(type(message)):
-        value = getattr(message, name)
-        if value != form.default:
-            yield name, _reference(name, value, client, who)
-
-
-def _reference(name: str, value: Any, client: Client, who: str) -> Any:
-    match value:
-        case str() if name in _IDS and value and value == client.member_id:
-            return IdOf(who)
-        case int() if name in _TIMES:
-            return _TIMES[name]
-        case int() if name == "generation_id":
-            return GenerationOf(who)
-        case str() if name == "protocol_name":
-            return ProtocolOf(who, "name")
-        case (SyncAssignment(), *_):
-            own = next(row for row in value if row.member_id == client.member_id)
-            return AssignmentsToAll(who, own.assignment)
-        case JoinProtocol():
-            return JoinProtocol(name=value.name, metadata=_OFFERED[value.metadata])
-        case tuple():
-            return tuple(_reference(name, item, client, who) for item in value)
-        case Message():
-            return type(value)(**dict(_fields(value, client, who)))
-        case _:
-            return value

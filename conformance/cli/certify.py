@@ -14,6 +14,7 @@ import click
 from rich.console import Console
 
 from fencepost.conformance.cases import ALL_ENTRIES
+from fencepost.conformance.cases.cover.references import REFERENCES
 from fencepost.conformance.cases.suites import CATALOGUE, find_suite
 from fencepost.conformance.cli.cli import exit_codes
 from fencepost.conformance.cli.options.common_options import (
@@ -44,7 +45,7 @@ from fencepost.conformance.run.certify import Options
 from fencepost.conformance.runtime.event_loop import run
 from fencepost.conformance.targets.target_registry import (
     TargetOptions,
-    check_classic,
+    check_known,
     find_known_as,
     find_target,
     in_protocol_of,
@@ -167,7 +168,7 @@ def certify_command(
         replace(target_settings, jobs=jobs or target_settings.jobs, logs=logs),
     )
     if suite != CATALOGUE:
-        check_classic(judge, f"certify --suite {suite}")
+        check_known(judge, f"certify --suite {suite}", REFERENCES)
     chosen = find_suite(suite, judge)
     entries = matching_entries(chosen, cases)
     if not as_json:

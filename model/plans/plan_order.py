@@ -58,7 +58,9 @@ WAITS = (
     "formation",
     "rebalance",
     "session",
+    "group tick",
     "group session",
+    "three group ticks",
 )
 """The named times, the shortest first, as far as that is known without a target."""
 

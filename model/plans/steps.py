@@ -73,7 +73,8 @@ class Ms(Ref, frozen=True):
 
     `group session` is the session timeout of the consumer protocol, which is the broker's.
 
-    Where time passes in ticks: `tick of time`, `two ticks`, `three ticks`, see `Times`.
+    Where time passes in ticks: `tick of time`, `two ticks`, `three ticks`, in the consumer protocol
+    `group tick`, `three group ticks`, see `Times`.
     `formation` is the rebalance timeout of members that form a group.  On a real clock it is no
     longer than the initial delay, if that is long, so that a member that joins does not prolong the
     delay.

@@ -38,7 +38,8 @@ class Times:
     `margin`: more than the differences that the clock can't show; `tick`: the resolution of the
     target's timers; `settle`: the time for a request to be handled when nothing else runs.
 
-    `group_session`: the session timeout of the consumer protocol, which is the broker's.
+    `group_session`: the session timeout of the consumer protocol, which is the broker's; it ends
+    within the second `group_tick`, and a timeout of `three_group_ticks` within the third.
 
     `tick_of_time`: a timeout of `two_ticks` or `three_ticks` ends within the second or third of
     them: at its end exactly on a virtual clock, clearly before it on a real one.
@@ -57,6 +58,8 @@ class Times:
     two_ticks: int
     three_ticks: int
     group_session: int = 0
+    group_tick: int = 0
+    three_group_ticks: int = 0
 
     def of(self, time: Ms) -> int:
         """Return a named time in ms."""
@@ -87,7 +90,9 @@ def times_for(
         session, long = min(20 * short + 4 * delay, most), 10 * short
         quick = min(2000, short // 2)
         ticks = _ticks(least, most, 0)
-        return Times(session, short, long, quick, long, delay, 1, 0, 0, *ticks, group_session)
+        return Times(
+            session, short, long, quick, long, delay, 1, 0, 0, *ticks, *_group_ticks(group_session)
+        )
     space = _SPACE * lag_ms
     quick = max(1000, 5 * lag_ms)
     short = max(least, quick + space, delay + 3 * lag_ms)
@@ -115,7 +120,7 @@ def times_for(
         tick_ms,
         settle,
         *ticks,
-        group_session,
+        *_group_ticks(group_session, 3 * lag_ms + tick_ms),
     )
 
 
@@ -123,6 +128,12 @@ def _ticks(least: int, most: int, spare: int) -> tuple[int, int, int]:
     """Return a tick, and two and three ticks less `spare`: their end falls within a tick."""
     tick = max(-(-(least + spare) // 2), 5 * spare, _TICK_MS)
     return tick, min(2 * tick - spare, most), 3 * tick - spare
+
+
+def _group_ticks(session: int, spare: int = 0) -> tuple[int, int, int]:
+    """Return a session, and a tick and three less `spare`: their end falls within a tick."""
+    tick = -(-(session + spare) // 2)
+    return session, tick, 3 * tick - spare
 
 
 _LATE = 3
@@ -134,7 +145,10 @@ _AT_ONCE = 2
 _DESIGNED_ALIKE = Ms("formation")
 """It may equal the initial delay, or the rebalance timeout."""
 
-_TICKS = {Ms("tick of time"), Ms("two ticks"), Ms("three ticks")}
+_TICKS = {
+    *(Ms("tick of time"), Ms("two ticks"), Ms("three ticks")),
+    *(Ms("group tick"), Ms("three group ticks")),
+}
 _LONG = {Ms("session"), Ms("rebalance")}
 """Times for waits that shouldn't end at all; ticks are counted, and contrasted."""
 

@@ -27,8 +27,6 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from fencepost.model.classic.effects import Do as ClassicDo
-from fencepost.model.consumer.effects import Do as ConsumerDo
 from fencepost.model.messages.consumer_messages import (
     ConsumerGroupDescribeResponse,
     ConsumerGroupHeartbeatResponse,
@@ -51,10 +49,10 @@ from fencepost.model.messages.messages import (
 )
 from fencepost.model.messages.shapes import Message
 from fencepost.model.revision import Revision
-from fencepost.model.table.table import Rule
 from fencepost.properties.diff.common_versions import differing_rules
 from fencepost.properties.worlds.protocol_worlds import CUT_OFFS, NOW
 from fencepost.properties.worlds.scope import Scope
+from fencepost.properties.worlds.views import answers_rows
 from fencepost.properties.worlds.world import Act, World, Worlds
 from fencepost.properties.worlds.world_client import STRANGE
 
@@ -143,11 +141,6 @@ def _described_consumers(group: DescribedConsumerGroup) -> tuple[object, ...]:
     )
     is_behind = group.assignment_epoch < group.group_epoch
     return (group.error_code, group.group_state, is_behind, *members)
-
-
-def _answers_rows(rule: Rule) -> bool:
-    """Return True if a rule passes on the rows of a leave, in either protocol."""
-    return bool({ClassicDo.ANSWER_ROWS, ConsumerDo.ANSWER_ROWS} & set(rule.effect))
 
 
 def _described(group: DescribedGroup) -> tuple[object, ...]:
@@ -341,7 +334,7 @@ class Lockstep:
             rule.id
             for revision in (first, other)
             for _, rule in revision.rules()
-            if _answers_rows(rule) and rule.id not in self.differing
+            if answers_rows(rule) and rule.id not in self.differing
         }
         self.worlds: list[World] = []
         self._numbers: dict[World, int] = {}

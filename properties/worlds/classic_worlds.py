@@ -32,6 +32,7 @@ from fencepost.properties.worlds.scope import (
     ACTS,
     ALL_ACTS,
     CHECK_SCOPES,
+    COVER_SCOPES,
     DIFF_SCOPES,
     PROMISE_SCOPES,
     RARE_SCOPES,
@@ -81,6 +82,7 @@ class ClassicWorlds(ProtocolWorlds):
     check_scopes = CHECK_SCOPES
     rare_scopes = RARE_SCOPES
     promise_scopes = PROMISE_SCOPES
+    cover_scopes = COVER_SCOPES
     diff_scopes = DIFF_SCOPES
     drawing = Drawing(
         kinds=_KINDS,

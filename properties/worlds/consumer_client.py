@@ -57,11 +57,11 @@ UNHEARD = frozenset({"lost-join", "lost-heartbeat"})
 JOINS = frozenset({"join", "lost-join", "bare-join", "swap"})
 _BEATS = frozenset({"heartbeat", "acknowledge", "lost-heartbeat", "change"})
 
-OFFERS: tuple[tuple[str, ...], ...] = (("t",), ("t", "u"))
+OFFERS: tuple[tuple[str, ...], ...] = (("t",), ("t", "u"), ("u",))
 """Subscriptions that a client may have; the choice is part of its state."""
 UNJOINED = -1
 _ENDED = frozenset({Error.UNRELEASED_INSTANCE_ID.value, Error.FENCED_INSTANCE_ID.value})
-_TOPICS = frozenset(topic for offer in OFFERS for topic in offer)
+TOPICS = frozenset(topic for offer in OFFERS for topic in offer)
 
 
 class ConsumerClient(NamedTuple):
@@ -252,7 +252,7 @@ def after_answer(client: ConsumerClient, message: Message | None, *, ends: bool)
         return client._replace(epoch=message.member_epoch, assigned=())
     assigned = client.assigned
     if message.assignment is not None:
-        assigned = tuple(sorted(partitions_in(message.assignment.topic_partitions, _TOPICS)))
+        assigned = tuple(sorted(partitions_in(message.assignment.topic_partitions, TOPICS)))
     return client._replace(
         member_id=message.member_id or client.member_id,
         epoch=message.member_epoch,

@@ -43,7 +43,9 @@ class ConsumerScope(Scope):
     As `Scope`, and: `partitions`: of each topic.  `delay_ticks`:
     group.consumer.assignment.interval.ms in ticks.  `places`: group.consumer.max.size.  `old`:
     clients for which the broker makes the member id.  `ends_clients`: True if a client that hears
-    that its instance is another's stops for good, as Java's and librdkafka's do.  `generations`,
+    that its instance is another's stops for good, as Java's and librdkafka's do.  `apart`: True if
+    every second client begins with the last subscription, so that the target of members without a
+    topic in common is nobody's choice.  `generations`,
     `zombies`, `uneven`, `leaves_on_close` and `keeps_id` mean nothing here.
     """
 
@@ -54,6 +56,7 @@ class ConsumerScope(Scope):
     acts: tuple[ActKind, ...] = DEFAULT_ACTS
     partitions: int = 2
     ends_clients: bool = False
+    apart: bool = False
 
     def __post_init__(self) -> None:
         """Check the bounds; raises ScopeError."""
@@ -88,7 +91,10 @@ class ConsumerScope(Scope):
     def newcomers(self) -> tuple[Any, ...]:
         """Return the clients at the beginning."""
         return tuple(
-            ConsumerClient(instance=instance or "") for instance in self.instance_of_each()
+            ConsumerClient(
+                instance=instance or "", offers=self.offers - 1 if self.apart and i % 2 else 0
+            )
+            for i, instance in enumerate(self.instance_of_each())
         )
 
     @property
@@ -103,7 +109,11 @@ class ConsumerScope(Scope):
 
     def more_bounds(self) -> dict[str, int | bool]:
         """Return the bounds that only this protocol has, by name."""
-        return {"partitions": self.partitions, "ends_clients": self.ends_clients}
+        return {
+            "partitions": self.partitions,
+            "ends_clients": self.ends_clients,
+            "apart": self.apart,
+        }
 
     def can_pass(self, group: Any) -> bool:
         """Return True if time may pass; where clients stop for good, for ever."""
@@ -292,6 +302,184 @@ RARE_SCOPES: tuple[NamedScope, ...] = (
     ),
 )
 """Scopes that `check` explores only for a row of one's own that decides nothing in the others."""
+
+COVER_SCOPES: tuple[NamedScope, ...] = (
+    NamedScope(
+        "one process",
+        "one process of a static member, with all that can happen to it",
+        ConsumerScope(
+            clients=1,
+            members=1,
+            partitions=1,
+            acts=(
+                "join",
+                "lost-join",
+                "bare-join",
+                "heartbeat",
+                "acknowledge",
+                "lost-heartbeat",
+                "release",
+                "bare-release",
+                "leave",
+                "remove",
+                "commit",
+                "describe",
+                "restart",
+                "tick",
+            ),
+        ),
+    ),
+    NamedScope(
+        "changes",
+        "a static member that changes its subscription and loses answers",
+        ConsumerScope(
+            clients=1,
+            members=1,
+            offers=2,
+            partitions=1,
+            acts=(
+                "join",
+                "bare-join",
+                "heartbeat",
+                "acknowledge",
+                "lost-heartbeat",
+                "change",
+                "release",
+                "commit",
+            ),
+        ),
+    ),
+    NamedScope(
+        "late changes",
+        "a static member that changes its subscription and is late to acknowledge that",
+        ConsumerScope(
+            clients=1,
+            members=1,
+            offers=2,
+            partitions=1,
+            acts=("join", "heartbeat", "acknowledge", "change", "release", "tick"),
+        ),
+    ),
+    NamedScope(
+        "rivals",
+        "two processes of one static member",
+        ConsumerScope(
+            clients=2,
+            members=2,
+            partitions=1,
+            acts=(
+                "join",
+                "lost-join",
+                "bare-join",
+                "acknowledge",
+                "release",
+                "leave",
+                "remove",
+                "commit",
+                "restart",
+            ),
+        ),
+    ),
+    NamedScope(
+        "first instance",
+        "a dynamic member that becomes static",
+        ConsumerScope(
+            clients=1,
+            dynamic=1,
+            members=1,
+            offers=2,
+            partitions=1,
+            acts=(
+                "join",
+                "acknowledge",
+                "lost-heartbeat",
+                "change",
+                "swap",
+                "release",
+                "leave",
+                "commit",
+                "restart",
+            ),
+        ),
+    ),
+    NamedScope(
+        "swaps",
+        "two static members of different topics that bring the instance of the other",
+        ConsumerScope(
+            clients=2,
+            instances=2,
+            members=2,
+            offers=3,
+            partitions=1,
+            apart=True,
+            acts=("join", "acknowledge", "swap", "release"),
+        ),
+    ),
+    NamedScope(
+        "neighbours",
+        "a static and a dynamic member of different topics that go, leave or fall silent",
+        ConsumerScope(
+            clients=2,
+            dynamic=1,
+            members=2,
+            offers=3,
+            partitions=1,
+            apart=True,
+            acts=("join", "acknowledge", "release", "leave", "tick"),
+        ),
+    ),
+    NamedScope(
+        "hand-over",
+        "a static and a dynamic member that hand a topic on and commit",
+        ConsumerScope(
+            clients=2,
+            dynamic=1,
+            members=2,
+            offers=3,
+            partitions=1,
+            apart=True,
+            acts=("join", "heartbeat", "acknowledge", "change", "commit"),
+        ),
+    ),
+    NamedScope(
+        "full group",
+        "three members of two topics, and room for two",
+        ConsumerScope(
+            clients=3,
+            instances=2,
+            members=3,
+            offers=3,
+            partitions=1,
+            places=2,
+            apart=True,
+            acts=("join", "acknowledge", "release", "leave"),
+        ),
+    ),
+    NamedScope(
+        "old versions",
+        "two processes of one static member, for which the broker makes the member id",
+        ConsumerScope(
+            clients=2,
+            old=2,
+            members=2,
+            partitions=1,
+            acts=(
+                "join",
+                "acknowledge",
+                "lost-heartbeat",
+                "release",
+                "leave",
+                "remove",
+                "restart",
+            ),
+        ),
+    ),
+)
+"""The bound `small`, at which the cover suites are made: names and acts are part of case ids.
+
+Most targets of two members with a topic in common are the coordinator's choice, at which a walk
+ends; so members are alone, or apart.
+"""
 
 PROMISE_SCOPES: tuple[NamedScope, ...] = (
     NamedScope(

@@ -31,6 +31,7 @@ from fencepost.properties.worlds.consumer_abstraction import CONSUMER
 from fencepost.properties.worlds.consumer_client import ConsumerClient
 from fencepost.properties.worlds.consumer_scope import (
     CHECK_SCOPES,
+    COVER_SCOPES,
     DIFF_SCOPES,
     DRAWING,
     PROMISE_SCOPES,
@@ -49,7 +50,7 @@ Ranks = tuple[tuple[int, int], ...]
 """Each epoch of a group with its rank, ascending."""
 
 
-_TOPIC_IDS = MappingProxyType({topic_id(name): name for name in asks.OFFERS[-1]})
+_TOPIC_IDS = MappingProxyType({topic_id(name): name for name in asks.TOPICS})
 
 
 class ConsumerWorlds(ProtocolWorlds):
@@ -64,6 +65,7 @@ class ConsumerWorlds(ProtocolWorlds):
     check_scopes = CHECK_SCOPES
     rare_scopes = RARE_SCOPES
     promise_scopes = PROMISE_SCOPES
+    cover_scopes = COVER_SCOPES
     diff_scopes = DIFF_SCOPES
     drawing = DRAWING
 

@@ -117,9 +117,10 @@ class ProtocolWorlds(ABC):
     `acts`: each act in words.  `unheard`: those whose answer is lost.  `client`: the type of a
     client's knowledge, a NamedTuple with a `member_id` and with `waits`, the name of a request
     without an answer, or "".  `topic_ids`: id of a topic → its name.  `check_scopes`,
-    `rare_scopes`, `promise_scopes`, `diff_scopes`: the scopes in which commands look, as those of
-    `fencepost.properties.worlds.scope`.  `default_scope`: what `explore` and `step` take.
-    `drawing`: the acts and scopes of random walks.  `abstraction`: groups and events as formulas
+    `rare_scopes`, `promise_scopes`, `diff_scopes`, `cover_scopes`: the scopes in which commands
+    look, as those of `fencepost.properties.worlds.scope`; no `cover_scopes`: no walks are made.
+    `default_scope`: what `explore` and `step` take.  `drawing`: the acts and scopes of random
+    walks.  `abstraction`: groups and events as formulas
     see them.
     """
 
@@ -133,6 +134,7 @@ class ProtocolWorlds(ABC):
     rare_scopes: tuple[NamedScope, ...]
     promise_scopes: tuple[NamedScope, ...]
     diff_scopes: tuple[NamedScope, ...]
+    cover_scopes: tuple[NamedScope, ...] = ()
     drawing: Drawing
 
     # Clients.

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from fencepost.model.classic.effects import Do as ClassicDo
+from fencepost.model.consumer.effects import Do as ConsumerDo
 from fencepost.model.messages.messages import LeavingMember
 from fencepost.model.messages.shapes import Message
 from fencepost.model.table.table import Rule
@@ -107,3 +109,8 @@ class StepView:
         if member_id is None:
             return ()
         return ((member_id, getattr(message, "group_instance_id", None)),)
+
+
+def answers_rows(rule: Rule) -> bool:
+    """Return True if a rule passes on the rows of a leave, in either protocol."""
+    return bool({ClassicDo.ANSWER_ROWS, ConsumerDo.ANSWER_ROWS} & set(rule.effect))

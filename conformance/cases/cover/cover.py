@@ -36,7 +36,6 @@ or at once; a pair within one step is counted as costing nothing.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
@@ -44,10 +43,9 @@ from heapq import heappop, heappush
 from itertools import pairwise
 from typing import NamedTuple
 
-from fencepost.model.classic.effects import Do
 from fencepost.model.table.table import Rule
-from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.worlds.protocol_worlds import CUT_OFFS, TICK_MS
+from fencepost.properties.worlds.views import answers_rows
 from fencepost.properties.worlds.world import Act, World, Worlds
 
 _FAR = 1 << 60
@@ -215,9 +213,9 @@ class ControllableGraph:
     """A graph of worlds as a tester sees it.
 
     `strides`: every forced transition and every open act in worlds that can be forced, in the order
-    of the search; `transitions`: the number of all, forced or not (acts of two clients of one kind
-    with the same knowledge are one transition); `beyond`: the number of worlds that are reached
-    only by a choice of the coordinator.
+    of the search; `transitions`: the number of all in these worlds, forced or not (acts of two
+    clients of one kind with the same knowledge are one transition); `beyond`: the number of worlds
+    after them that only a choice of the coordinator reaches.
     """
 
     worlds: Worlds
@@ -233,7 +231,7 @@ class ControllableGraph:
 
     @cached_property
     def unforced(self) -> int:
-        """Count the transitions that the coordinator chooses, or that begin behind its choice."""
+        """Count the transitions that the coordinator chooses."""
         return self.transitions - len(self.forced)
 
     @cached_property
@@ -259,24 +257,29 @@ class ControllableGraph:
 
 
 def controllable_graph(worlds: Worlds) -> ControllableGraph:
-    """Explore a scope, and find the transitions that a tester can force there."""
-    graph = explore(worlds, keep_graph=True).graph
-    assert graph is not None
-    edges = [
-        (source, act, target)
-        for source, act, target in graph.edges
-        if act.client < 0 or _is_first_of_its_like(worlds, graph.states[source], act.client)
-    ]
-    outcomes = Counter((source, act.kind, act.client) for source, act, _ in edges)
-    every = [
-        _stride(worlds, graph.states[source], (source, act, target), outcomes)
-        for source, act, target in edges
-        if act.choice == 0
-    ]
-    reached = {START, *_nearest(every)}
-    strides = tuple(stride for stride in every if stride.source in reached)
-    beyond = len(graph.states) - len(reached)
-    return ControllableGraph(worlds, tuple(graph.states), strides, len(edges), beyond)
+    """Explore a scope as far as a tester can force it, and find the transitions there."""
+    (start,) = worlds.initial()
+    number = {start: START}
+    states, strides = [start], list[Stride]()
+    chosen = set[World]()
+    transitions = 0
+    for source, world in enumerate(states):
+        outcomes: dict[tuple[str, int], list[tuple[Act, World]]] = {}
+        for act, after in worlds.successors(world):
+            if act.client < 0 or _is_first_of_its_like(worlds, world, act.client):
+                outcomes.setdefault((act.kind, act.client), []).append((act, after))
+        for (act, after), *others in outcomes.values():
+            transitions += 1 + len(others)
+            if others:
+                chosen |= {after, *(other for _, other in others)}
+                strides.append(Stride(source, act, START, (), is_open=True, certain=False))
+                continue
+            if after not in number:
+                number[after] = len(states)
+                states.append(after)
+            strides.append(_stride(worlds, world, source, act, number[after]))
+    beyond = len(chosen.difference(number))
+    return ControllableGraph(worlds, tuple(states), tuple(strides), transitions, beyond)
 
 
 def _is_first_of_its_like(worlds: Worlds, world: World, client: int) -> bool:
@@ -285,17 +288,9 @@ def _is_first_of_its_like(worlds: Worlds, world: World, client: int) -> bool:
     return not any(seats[i] == seats[client] and known[i] == known[client] for i in range(client))
 
 
-def _stride(
-    worlds: Worlds,
-    world: World,
-    edge: tuple[int, Act, int],
-    outcomes: Counter[tuple[int, str, int]],
-) -> Stride:
-    source, act, target = edge
+def _stride(worlds: Worlds, world: World, source: int, act: Act, target: int) -> Stride:
     if act.kind in CUT_OFFS:
         return Stride(source, act, target, ())
-    if outcomes[source, act.kind, act.client] > 1:
-        return Stride(source, act, START, (), is_open=True, certain=False)
     transition = worlds.transitions(world, act.kind, act.client)[act.choice]
     rules = tuple(_deciding(view.rules).id for view in transition.views)
     certain = act.kind != "tick" or not _due_together(world)
@@ -304,7 +299,7 @@ def _stride(
 
 def _deciding(rules: Sequence[Rule]) -> Rule:
     """Return the rule that decided an event; the split of a leave into rows is no decision."""
-    return next((rule for rule in rules if Do.ANSWER_ROWS not in rule.effect), rules[0])
+    return next((rule for rule in rules if not answers_rows(rule)), rules[0])
 
 
 def _due_together(world: World) -> bool:
