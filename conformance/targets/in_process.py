@@ -7,8 +7,8 @@ client id and a number.  So a run is the same each time.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Self
 
 from fencepost.conformance.targets.model_coordinator import RunningModel, coordinating_machine
@@ -31,6 +31,7 @@ from fencepost.model.coordinator import (
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.shapes import ShapeError
 from fencepost.model.plans.steps import OPERATIONS, OperatorStep
+from fencepost.model.table.table import TableError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -95,11 +96,13 @@ class ModelCoordinator(Coordinator):
             raise CoordinatorFailure(f"{request.api} v{request.version}: {error}") from error
         self._request_ids.add(request.id)
         self._last[request.connection] = request.id
-        return self._running.handle(request, message)
+        with self._dying(f"{request.api} v{request.version}"):
+            return self._running.handle(request, message)
 
     def advance(self, ms: int) -> list[Answer]:
         """Let time pass; each timer fires at its own deadline."""
-        return self._running.advance_to(self._running.now_ms + ms)
+        with self._dying("a timer"):
+            return self._running.advance_to(self._running.now_ms + ms)
 
     def disconnect(self, connection: str) -> Dropped:
         """Drop a connection.  The coordinator does not notice; later answers are lost."""
@@ -107,19 +110,39 @@ class ModelCoordinator(Coordinator):
 
     def restart(self) -> Dropped:
         """Fail over: answer parked requests NOT_COORDINATOR, then restore groups as stored."""
-        answers = self._running.fail_over()
+        with self._dying("a failover"):
+            answers = self._running.fail_over()
         dropped = tuple(self._running.open)
         self._running.open.clear()
         return Dropped(tuple(answers), dropped)
 
     def move(self) -> Dropped:
         """Move: as a failover, but for the connections, which stay with all that is open."""
-        return Dropped(tuple(self._running.fail_over()), ())
+        with self._dying("a move"):
+            return Dropped(tuple(self._running.fail_over()), ())
 
     def operate(self, step: OperatorStep) -> list[Answer]:
         """Do what an operator does; nothing is answered."""
-        self._running.operate(step)
+        with self._dying(step.do):
+            self._running.operate(step)
         return []
+
+    @contextmanager
+    def _dying(self, event: str) -> Iterator[None]:
+        """Raise CoordinatorFailure where the machine stops at an event.
+
+        It does where the revision is wrong, and then the target has died, as another one would.
+        The error names the rule or the table where it has one.
+        """
+        try:
+            yield
+        except (UnsupportedError, CoordinatorFailure):
+            raise
+        except Exception as error:
+            why = " ".join(str(error).split())
+            if not isinstance(error, TableError):
+                why = f"{type(error).__name__} {why}".rstrip()
+            raise CoordinatorFailure(f"{self._revision.name} stopped at {event}: {why}") from error
 
     def close(self) -> None:
         """Do nothing: nothing runs."""

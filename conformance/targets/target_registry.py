@@ -332,10 +332,13 @@ def check_known(revision: Revision, command: str, known: Collection[str]) -> Non
     """Raise OtherProtocolError for a revision of a protocol that a command doesn't know."""
     name = revision.protocol.name
     if name not in known:
+        from fencepost.properties.worlds.worlds_by_protocol import WORLDS
+
         those = " and ".join(f"the {each}" for each in known)
+        checked = ", `check` for revisions" if name in WORLDS else ""
         raise OtherProtocolError(
             f"{revision.name} has groups of the {name} protocol, and `fencepost {command}` knows "
-            f"{those} protocol only; use `certify` for targets, `check` for revisions"
+            f"{those} protocol only; use `certify` for targets{checked}"
         )
 
 

@@ -15,7 +15,12 @@ import fencepost.conformance.cases
 from fencepost.conformance.cases.case_registry import Entry, Registry
 from fencepost.conformance.cases.script import Entering, Script, SetUp
 from fencepost.conformance.run.runner import CaseRun
-from fencepost.conformance.targets.in_process import InProcessCoordinator, ModelCoordinator
+from fencepost.conformance.targets.in_process import (
+    InProcessCoordinator,
+    InProcessTarget,
+    ModelCoordinator,
+)
+from fencepost.model.classic.effects import Do
 from fencepost.model.coordinator import (
     Answer,
     Body,
@@ -29,6 +34,7 @@ from fencepost.model.coordinator import (
     Topics,
 )
 from fencepost.model.plans.steps import Needs, OperatorStep, Plan
+from fencepost.model.revision import SetRule, derive
 from fencepost.model.revisions import revisions
 from fencepost.model.revisions.revisions import find as find_revision
 from fencepost.model.table.table import Level
@@ -41,6 +47,16 @@ from fencepost.properties.oracle.verdict import Verdict
 
 KAFKA_4 = revisions.find("kafka-4")
 LEVELS = {rule.id: rule.level for _, rule in KAFKA_4.rules()}
+STOPPED = 'HEARTBEAT-UNKNOWN-MEMBER: the step "map the instance to the caller, which becomes'
+"""The rule and the step at which `stopping_target` stops."""
+
+
+def stopping_target() -> InProcessTarget:
+    """Return a model that stops at a heartbeat of an unknown member."""
+    rule = KAFKA_4.rule("HEARTBEAT-UNKNOWN-MEMBER").but(effect=(Do.MAP_CALLER,))
+    change = SetRule("Heartbeat", rule, "a fault")
+    return InProcessTarget("model:stops", derive(KAFKA_4, "stops", "a fault", (change,)), "0")
+
 
 Lie = Callable[[Send, Answer], Answer | None]
 """What is said instead of an answer; None: nothing."""

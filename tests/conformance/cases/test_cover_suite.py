@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +21,12 @@ from fencepost.conformance.cli.cli import main
 from fencepost.conformance.run.certify import Options, certify
 from fencepost.conformance.runtime.event_loop import run as run_loop
 from fencepost.conformance.targets.in_process import InProcessTarget
+from fencepost.model.consumer.settings import MAX_SIZE, SESSION_TIMEOUT
 from fencepost.model.history.events import Answered, Sent
 from fencepost.model.history.events import Event as Happened
 from fencepost.model.messages.errors import Error
 from fencepost.model.plans.spelling import plan_json, read_plan
-from fencepost.model.plans.steps import Disconnect, Request
+from fencepost.model.plans.steps import Disconnect, EpochOf, Pause, Request
 from fencepost.model.revision import Revision, SetRule, derive
 from fencepost.model.revisions import revisions
 from fencepost.properties.judging.outcome import CaseResult, Outcome
@@ -38,6 +39,7 @@ from fencepost.traces.files.known_failure_lists import drafted_list
 ADAPTER = program(
     "-c", "from fencepost.conformance.cli.cli import main; main()", "adapter", "model"
 )
+CONSUMER_4_3 = revisions.find("consumer-4.3")
 ID = re.compile(r"(cover|pairs)/[0-9a-f]{10}-[A-Z][A-Z-]+[A-Z]|cover/[0-9a-f]{10}-nothing-decided")
 CHUNK = 50
 EVERY = {"cover": 16, "pairs": 4}
@@ -60,10 +62,12 @@ def results(entries: Sequence[Entry], target: Revision, judge: Revision) -> list
     return list(run_loop(certify(held, judge, entries, Options())).results)
 
 
-def first_violation(entries: Sequence[Entry], target: Revision) -> CaseResult | None:
+def first_violation(
+    entries: Sequence[Entry], target: Revision, judge: Revision = KAFKA_4
+) -> CaseResult | None:
     """Case by case, some at a time, until one fails."""
     for begin in range(0, len(entries), CHUNK):
-        for result in results(entries[begin : begin + CHUNK], target, KAFKA_4):
+        for result in results(entries[begin : begin + CHUNK], target, judge):
             if result.outcome is Outcome.FAIL:
                 return result
     return None
@@ -137,6 +141,51 @@ def test_a_case_says_what_it_needs(cover: CoverSuite) -> None:
         steps = entry.case(LEVELS, delayed=False).steps
         cuts = any(isinstance(step, Disconnect) for step in steps)
         assert entry.needs.features == frozenset({"disconnect"} if cuts else ())
+
+
+# The consumer protocol.
+
+
+@pytest.fixture(scope="module")
+def consumer() -> Mapping[str, CoverSuite]:
+    return {name: generate_suite(name, CONSUMER_4_3) for name in ("cover", "pairs")}
+
+
+@pytest.mark.parametrize("suite", ["cover", "pairs"])
+def test_a_revision_of_the_consumer_protocol_passes_its_suite(
+    consumer: Mapping[str, CoverSuite], suite: str
+) -> None:
+    some = consumer[suite].entries[:: 2 * EVERY[suite]]
+    assert {r.outcome for r in results(some, CONSUMER_4_3, CONSUMER_4_3)} == {Outcome.PASS}
+
+
+def test_a_client_that_lost_an_answer_says_what_it_knew_before(
+    consumer: Mapping[str, CoverSuite],
+) -> None:
+    epochs = {
+        step.fields["member_epoch"].back
+        for entry in consumer["pairs"].entries
+        for step in entry.case(LEVELS, delayed=False).steps
+        if isinstance(step, Request) and isinstance(step.fields.get("member_epoch"), EpochOf)
+    }
+    assert {0, 1} <= epochs
+
+
+def test_settings_are_those_of_the_scope(consumer: Mapping[str, CoverSuite]) -> None:
+    for entry in consumer["pairs"].entries:
+        steps = entry.case(LEVELS, delayed=False).steps
+        has_time = any(isinstance(step, Pause) for step in steps)
+        assert SESSION_TIMEOUT in entry.settings or not has_time
+        assert ("room for two" in entry.about) == (entry.needs.config == {MAX_SIZE: 2})
+
+
+@pytest.mark.parametrize("name", ["a-copy-is-refused", "anybody-joins"])
+@pytest.mark.parametrize("suite", ["cover", "pairs"])
+def test_a_broken_model_of_the_consumer_protocol_is_caught(
+    consumer: Mapping[str, CoverSuite], suite: str, name: str
+) -> None:
+    liar = find_mutant(name).revision
+    assert first_violation(consumer[suite].entries, liar, CONSUMER_4_3) is not None
 
 
 # Ids.

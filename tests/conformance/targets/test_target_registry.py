@@ -41,7 +41,6 @@ def test_a_target_without_a_list_is_named_with_the_remedy(name: str, words: str)
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("certify", "model:consumer-4.3", "--suite", "cover"),
         ("certify-client", "reference", "--revision", "consumer-4.3"),
         ("fuzz-client", "reference", "--revision", "consumer-4.3"),
         ("simulate", "crash", "--revision", "consumer-4.3"),
@@ -51,18 +50,25 @@ def test_a_target_without_a_list_is_named_with_the_remedy(name: str, words: str)
 def test_a_command_that_knows_one_protocol_refuses_others(arguments: tuple[str, ...]) -> None:
     ran = invoke(*arguments)
     assert ran.code == 64
-    assert "knows the classic protocol only; use `certify`" in " ".join(ran.err.split())
+    said = " ".join(ran.err.split())
+    assert "knows the classic protocol only; use `certify` for targets, `check` for rev" in said
 
 
 @pytest.mark.parametrize(
     "arguments",
-    [("fuzz", "model:mixed-4.3"), ("compare", "model:mixed-4.3", "model:mixed-4.4")],
+    [
+        ("certify", "model:streams-4.4", "--suite", "cover"),
+        ("fuzz", "model:streams-4.4"),
+        ("compare", "model:streams-4.4", "model:streams-4.2"),
+    ],
     ids=" ".join,
 )
-def test_a_search_refuses_a_protocol_without_plans(arguments: tuple[str, ...]) -> None:
+def test_a_command_refuses_a_protocol_without_plans_and_walks(arguments: tuple[str, ...]) -> None:
     ran = invoke(*arguments)
     assert ran.code == 64
-    assert "knows the classic and the consumer protocol only" in " ".join(ran.err.split())
+    said = " ".join(ran.err.split())
+    assert "knows the classic and the consumer protocol only; use `certify` for targets" in said
+    assert "`check`" not in said  # which refuses the protocol, too
 
 
 def test_a_model_is_judged_by_a_revision_of_its_protocol() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from support.real_clock import RealClockTarget
-from support.runs import KAFKA_4, Liar, Lie, about
+from support.runs import KAFKA_4, STOPPED, Liar, Lie, about, stopping_target
 from support.virtual_clock import run_at_once
 
 from fencepost.conformance.cases import entry
@@ -103,6 +103,13 @@ def test_the_difference_of_two_releases_and_who_is_right() -> None:
     assert said.count("← they differ") == 1
     asks = [step for step in told.result.both.case.steps if isinstance(step, Request)]
     assert [ask.api for ask in asks] == ["JoinGroup", "Heartbeat"]
+
+
+def test_a_side_that_stops_is_a_difference() -> None:
+    case = "HEARTBEAT-UNKNOWN-MEMBER/empty-group-has-no-members"
+    found = compared(stopping_target(), "model", of(case))
+    assert found.exit_code() == 1
+    assert STOPPED in "\n".join(text(found))
 
 
 def test_the_side_is_told_whichever_comes_first() -> None:

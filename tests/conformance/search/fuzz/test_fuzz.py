@@ -14,7 +14,7 @@ from typing import Any, ClassVar, cast
 import pytest
 from msgspec import structs
 from support.message_samples import NEWER
-from support.runs import without_delay
+from support.runs import STOPPED, stopping_target, without_delay
 from support.virtual_clock import at_once
 
 import fencepost.conformance.search.fuzz.fuzz as fuzz_module
@@ -547,6 +547,13 @@ def test_a_join_that_ends_some_coordinators_has_one_to_itself() -> None:
     assert joins()
     assert joins("range", "range")
     assert not joins("range", "roundrobin")
+
+
+def test_a_model_that_stops_is_a_finding() -> None:
+    fuzzed = asyncio.run(fuzz(stopping_target, FuzzOptions(KAFKA_4, Budget(300), 1)))
+    assert fuzzed.exit_code() == 1
+    said = {finding.result.message for finding in fuzzed.findings.findings}
+    assert any(STOPPED in message for message in said)
 
 
 def test_a_target_that_only_fails_is_not_dead() -> None:
