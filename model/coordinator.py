@@ -71,11 +71,22 @@ def named(config: Config) -> dict[str, int | str | None]:
 
 
 def numbered(config: Mapping[str, int | str | None]) -> dict[str, int | None]:
-    """Return a config with numbers in place of names.  Raises ValueError for an unknown name."""
+    """Return a config with numbers in place of names, in whatever case they are.
+
+    Raises ValueError for another name.
+    """
     return {
-        key: NAMED_VALUES[key].index(value) if isinstance(value, str) else value
+        key: _number(key, value) if isinstance(value, str) else value
         for key, value in config.items()
     }
+
+
+def _number(key: str, name: str) -> int:
+    names = NAMED_VALUES.get(key, ())
+    if name.lower() not in names:
+        known = f"the values are {', '.join(names)}" if names else "give a whole number"
+        raise ValueError(f"{key}={name}: {known}")
+    return names.index(name.lower())
 
 
 class UnsupportedError(Exception):

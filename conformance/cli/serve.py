@@ -29,7 +29,7 @@ from fencepost.conformance.serve.broker_apis import (
 from fencepost.conformance.serve.broker_history import History, appending
 from fencepost.conformance.targets.target_registry import find_coordinator
 from fencepost.model.consumer.settings import ALL_SETTINGS, MAX_SIZE
-from fencepost.model.coordinator import CONFIG_DEFAULTS, NAMED_VALUES
+from fencepost.model.coordinator import CONFIG_DEFAULTS, NAMED_VALUES, numbered
 from fencepost.traces.files.bounded import own_version
 
 _SEED_BITS = 32
@@ -55,10 +55,10 @@ def _settings(
             settings[key] = None
             continue
         if key in NAMED_VALUES:
-            if text not in NAMED_VALUES[key]:
-                known = ", ".join(NAMED_VALUES[key])
-                raise click.BadParameter(f"{value!r}: the values are {known}")
-            settings[key] = NAMED_VALUES[key].index(text)
+            try:
+                settings |= numbered({key: text})
+            except ValueError as error:
+                raise click.BadParameter(str(error)) from None
             continue
         least = 1 if key in _NONE_ALLOWED else 0
         if not text.isascii() or not text.isdigit() or not least <= int(text) <= _LARGEST:

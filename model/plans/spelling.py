@@ -16,6 +16,7 @@ from typing import Any, get_args, get_type_hints
 import msgspec
 
 from fencepost.model.bad_input import BadInputError
+from fencepost.model.coordinator import named, numbered
 from fencepost.model.messages import (
     consumer_messages,
     draft_messages,
@@ -99,7 +100,7 @@ def plan_json(plan: Plan) -> dict[str, Any]:
         "needs": {
             "apis": [list(pair) for pair in plan.needs.apis],
             "features": sorted(plan.needs.features),
-            "config": dict(sorted(plan.needs.config.items())),
+            "config": dict(sorted(named(plan.needs.config).items())),
         },
         "steps": [written(s, f"$.steps[{i}]") for i, s in enumerate(plan.steps)],
     }
@@ -111,7 +112,11 @@ def read_plan(document: Any) -> Plan:
     steps = _typed(fields["steps"], list[Any], "$.steps")
     fields["steps"] = tuple(read(s, f"$.steps[{i}]") for i, s in enumerate(steps))
     needs = _record(fields["needs"], "$.needs", Needs, raw=("config",))
-    needs["config"] = _typed(needs["config"], _TYPES[Needs]["config"], "$.needs.config")
+    config = _typed(needs["config"], dict[str, int | str | None], "$.needs.config")
+    try:
+        needs["config"] = numbered(config)
+    except ValueError as error:
+        raise PlanError("$.needs.config", str(error)) from None
     fields["needs"] = Needs(**needs)
     return Plan(**fields)
 

@@ -443,10 +443,11 @@ COVER_SCOPES: tuple[NamedScope, ...] = (
     ),
     NamedScope(
         "full group",
-        "three members of two topics, and room for two",
+        "two static members and a dynamic one, and room for two",
         ConsumerScope(
             clients=3,
             instances=2,
+            dynamic=1,
             members=3,
             offers=3,
             partitions=1,

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from fencepost.model.bad_input import BadInputError
-from fencepost.model.coordinator import Answer, Config, Send
+from fencepost.model.coordinator import Answer, Config, Send, named, numbered
 from fencepost.model.history.events import (
     EVENTS,
     Answered,
@@ -104,7 +104,7 @@ class TraceFile:
             "case": self.case,
             "clock": self.clock,
             "lag_ms": self.lag_ms,
-            "config": dict(sorted(self.config.items())),
+            "config": dict(sorted(named(self.config).items())),
             "plan": self.plan,
             "steps": [self._step(n, event) for n, event in enumerate(self.events, start=1)],
             "names": dict(self.names),
@@ -157,7 +157,7 @@ class TraceFile:
             case=document["case"],
             clock=document["clock"],
             lag_ms=document["lag_ms"],
-            config=document["config"],
+            config=numbered(document["config"]),
             plan=document["plan"],
             events=tuple(events),
             senders=senders,

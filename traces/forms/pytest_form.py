@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from fencepost.model.coordinator import Send
+from fencepost.model.coordinator import Send, named
 from fencepost.model.history.events import (
     Answered,
     Disturbance,
@@ -170,7 +170,7 @@ def _head(trace: TraceFile) -> str:
     sentence = with_names(trace.verdict.message, trace.names)
     lines = textwrap.wrap(" ".join(sentence.split()), 96, break_on_hyphens=False)
     settings = [
-        f"    {k}={'no limit' if v is None else v}" for k, v in sorted(trace.config.items())
+        f"    {k}={'no limit' if v is None else v}" for k, v in sorted(named(trace.config).items())
     ]
     text = "\n".join(
         [

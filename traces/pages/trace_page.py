@@ -26,6 +26,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from fencepost.model.coordinator import named
 from fencepost.model.history.events import Disturbance
 from fencepost.model.history.step_lines import Line, texts
 from fencepost.model.history.words import NEW_ID, Body, Names, answer_words, decoded, member, quoted
@@ -310,8 +311,8 @@ def _facts(trace: TraceFile) -> list[tuple[str, str]]:
         ("tool", f"fencepost {made['tool']}" if made.get("tool") else ""),
     ]
     facts += [
-        (key, "none" if value is None else f"{value:,}")
-        for key, value in sorted(trace.config.items())
+        (key, "none" if value is None else f"{value:,}" if isinstance(value, int) else value)
+        for key, value in sorted(named(trace.config).items())
     ]
     return [(name, value) for name, value in facts if value]
 

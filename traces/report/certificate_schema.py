@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeVar
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
+from fencepost.model.coordinator import named
 from fencepost.model.revision import Revision
 from fencepost.model.revisions import revisions
 from fencepost.model.table.table import Level
@@ -208,7 +209,7 @@ class CertificateDocument(Document, frozen=True, kw_only=True):
     lag_ms: Annotated[
         int, Meta(ge=0, description="The delay that an answer may have; 0 on a virtual clock")
     ]
-    config: Annotated[dict[str, int | None], Meta(description="The group settings in force")]
+    config: Annotated[dict[str, int | str | None], Meta(description="The group settings in force")]
     settings_source: Annotated[
         dict[str, str], Meta(description="How each setting is known: read, measured, assumed, set")
     ]
@@ -251,7 +252,7 @@ class CertificateDocument(Document, frozen=True, kw_only=True):
             seed=report.seed,
             clock="real" if real else "virtual",
             lag_ms=report.lag_ms,
-            config=_sorted(report.config),
+            config=_sorted(named(report.config)),
             settings_source=_sorted(report.settings_source),
             apis=CertificateApis(
                 advertised=_sorted(report.advertised),

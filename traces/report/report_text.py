@@ -301,7 +301,8 @@ def _undecided(certificate: Certificate, console: Console) -> None:
         return  # it would be the same again
     cases = [word for result in results[:_AGAIN] for word in ("--case", result.case.id)]
     command = ["fencepost", "certify", certificate.provenance.target]
-    again = shlex.join([*command, "--revision", certificate.revision, *cases])
+    suite = ["--suite", certificate.suite["name"]] if certificate.suite else []
+    again = shlex.join([*command, "--revision", certificate.revision, *suite, *cases])
     say(console, f"  {'Again' if len(results) <= _AGAIN else 'The first again'}: {again}", "dim")
     console.print()
 

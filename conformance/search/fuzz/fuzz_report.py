@@ -26,7 +26,8 @@ from fencepost.conformance.search.fuzz.earlier_run import (
 )
 from fencepost.conformance.search.fuzz.fuzz import FuzzResult
 from fencepost.conformance.search.fuzz.tally import Tally
-from fencepost.model.coordinator import CONFIG_DEFAULTS
+from fencepost.model.consumer.settings import ALL_SETTINGS
+from fencepost.model.coordinator import named
 from fencepost.model.history.words import first_names, how_often, made_by, plural, verdict_line
 from fencepost.model.revision import Revision
 from fencepost.properties.judging.outcome import Outcome
@@ -252,9 +253,9 @@ def finding_lines(
     yield finding.sentence
     recording = finding.result.recording
     config = {} if recording is None else recording.config
-    changed = {k: v for k, v in sorted(config.items()) if v != CONFIG_DEFAULTS.get(k)}
+    changed = {k: v for k, v in sorted(config.items()) if v != ALL_SETTINGS.get(k)}
     if changed:
-        values = (f"{k}={'no limit' if v is None else v}" for k, v in changed.items())
+        values = (f"{k}={'no limit' if v is None else v}" for k, v in named(changed).items())
         yield f"Settings: {', '.join(values)}"
     if finding.fingerprint.cause:
         yield cause_sentence(finding.fingerprint.cause)

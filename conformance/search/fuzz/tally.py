@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from fencepost.conformance.search.fuzz.drawn_plans import DrawnPlan
 from fencepost.conformance.search.fuzz.dry_run import PlanCoverage
+from fencepost.model.coordinator import named
 from fencepost.model.history.events import Sent
 from fencepost.model.plans.steps import (
     DeleteTopics,
@@ -142,7 +143,7 @@ def _sent(result: CaseResult) -> int:
 
 
 def _settings(case: Plan) -> str:
-    settings = (f"{key}={value}" for key, value in sorted(case.needs.config.items()))
+    settings = (f"{key}={value}" for key, value in sorted(named(case.needs.config).items()))
     return ", ".join(settings) or OWN
 
 

@@ -7,6 +7,7 @@ import pytest
 from support.runs import LEVELS, entries, entry
 
 from fencepost.conformance.cases.case_registry import Entry
+from fencepost.model.coordinator import MIGRATION_POLICY
 from fencepost.model.plans.spelling import PlanError, plan_json, read, read_plan, written
 from fencepost.model.plans.steps import (
     DeleteTopics,
@@ -95,7 +96,8 @@ def a_plan() -> dict[str, Any]:
         (("more",), 1, "$.more: is unknown"),
         (("rules",), [3], "$.rules: is (3,); Expected `str`, got `int` - at `$[0]`"),
         (("needs", "apis"), [["JoinGroup"]], "$.needs.apis"),
-        (("needs", "config"), {"group.max.size": "9"}, "$.needs.config"),
+        (("needs", "config"), {"group.max.size": "9"}, "$.needs.config: group.max.size=9"),
+        (("needs", "config"), {MIGRATION_POLICY: "never"}, "are disabled, upgrade, downgrade, bi"),
         (("steps", 0, "do"), "dance", "$.steps[0].do: is 'dance'"),
         (("steps", 0, "api"), "Fetch", "$.steps[0].api"),
         (("steps", 0, "version"), "9", "$.steps[0].version"),

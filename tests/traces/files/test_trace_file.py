@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
 
-from fencepost.model.coordinator import Answer, Send
+from fencepost.model.coordinator import MIGRATION_POLICY, NAMED_VALUES, Answer, Send
 from fencepost.model.history.events import (
     Answered,
     Disconnected,
@@ -92,6 +93,18 @@ def test_the_schema_is_one_and_allows_what_is_written() -> None:
     schema = json.loads(SCHEMA_FILE.read_text("utf-8"))
     Draft202012Validator.check_schema(schema)
     Draft202012Validator(schema).validate(trace(*EVERYTHING).to_json())
+    policy = schema["properties"]["config"]["properties"][MIGRATION_POLICY]["enum"]
+    assert policy[:4] == [*NAMED_VALUES[MIGRATION_POLICY]]
+
+
+def test_a_policy_is_written_by_name_and_read_by_name_or_number() -> None:
+    written = replace(trace(), config={MIGRATION_POLICY: 3}).to_json()
+    assert written["config"] == {MIGRATION_POLICY: "bidirectional"}
+    for value in ("bidirectional", 3):
+        read = TraceFile.from_json({**written, "config": {MIGRATION_POLICY: value}})
+        assert read.config == {MIGRATION_POLICY: 3}
+    with pytest.raises(TraceFileError, match="sometimes"):
+        TraceFile.from_json({**written, "config": {MIGRATION_POLICY: "sometimes"}})
 
 
 def test_a_lie_is_a_violation_when_judged_again() -> None:

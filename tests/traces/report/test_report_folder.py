@@ -4,6 +4,7 @@ import io
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -302,9 +303,11 @@ def test_undecided_cases_can_be_run_again_with_one_command() -> None:
         results = (renamed(PASSES, name, outcome=Outcome.UNKNOWN, message="late") for name in names)
         made = certificate(*results)
         provenance = replace(made.provenance, target=target)
-        return printed(replace(made, provenance=provenance, clock=clock)).splitlines()
+        made = replace(made, provenance=provenance, clock=clock, suite=suite)
+        return printed(made).splitlines()
 
     clock = "real"
+    suite: dict[str, Any] = {}
     target = "tcp://localhost:9092"
     run = f"fencepost certify {target} --revision kafka-4"
     two = undecided("JOIN-A/x", "JOIN-A/y z")
@@ -312,6 +315,8 @@ def test_undecided_cases_can_be_run_again_with_one_command() -> None:
     (many,) = (line for line in undecided(*(f"A/{n}" for n in range(30))) if run in line)
     assert many.startswith("  The first again: ")
     assert many.count("--case") == 20
+    suite = {"name": "pairs"}
+    assert f"  Again: {run} --suite pairs --case pairs/x" in undecided("pairs/x")
     clock = "virtual"  # all is the same again
     assert not any("gain: " in line for line in undecided("JOIN-A/x"))
 
