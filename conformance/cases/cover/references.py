@@ -188,8 +188,8 @@ class ConsumerReferences(References):
         turn = self._run.turn(before, stride.act, after)
         answers = [event.answer.body for event in turn.events if isinstance(event, Answered)]
         for body in (*answers, *lost):
-            assert ask is not None
-            self._knowledge.learn(who, ask.api, body, {})
+            if ask is not None and body is not None:
+                self._knowledge.learn(who, ask.api, body, {})
 
     def _lost_answer(self, stride: Stride, ask: Ask | None) -> Sequence[Mapping[str, Any]]:
         """Return the body of an answer that the client does not read, if there is one."""
