@@ -3,7 +3,7 @@
 A client of the graph is a member of the plan with a connection of its own.  A process that starts
 again is another member, since it knows nothing ("A1", "A2": the first and second process of
 instance "A"; a name in small letters is a dynamic member).  A request refers to its sender's
-knowledge (`fencepost.conformance.cases.cover.references`).  An answer that a client of the graph
+knowledge (`fencepost.conformance.cases.walk_references`).  An answer that a client of the graph
 loses is awaited, too: its next requests say what it knew before.  Time passes in ticks, two to a
 session and three to a rebalance.  The suite is made from the revision that judges, so a walk
 assumes what that revision requires; a target that departs from it has failed by then.
@@ -29,8 +29,8 @@ from fencepost.conformance.cases.cover.cover import (
     cover,
     pairs,
 )
-from fencepost.conformance.cases.cover.references import REFERENCES, References
 from fencepost.conformance.cases.script import Script
+from fencepost.conformance.cases.walk_references import REFERENCES, References
 from fencepost.model.plans.steps import Needs, Pause, PlanStep
 from fencepost.model.revision import Revision
 from fencepost.properties.worlds.protocol_worlds import CUT_OFFS

@@ -14,8 +14,8 @@ import click
 from rich.console import Console
 
 from fencepost.conformance.cases import ALL_ENTRIES
-from fencepost.conformance.cases.cover.references import REFERENCES
 from fencepost.conformance.cases.suites import CATALOGUE, find_suite
+from fencepost.conformance.cases.walk_references import REFERENCES
 from fencepost.conformance.cli.cli import exit_codes
 from fencepost.conformance.cli.options.common_options import (
     REVISION,

@@ -199,14 +199,15 @@ class ConsumerReferences(References):
         world = self._graph.states[stride.source]
         done = self._worlds.transitions(world, act.kind, act.client)[act.choice]
         message, _ = own_answer(done.emissions, done.naming)
-        assert message is not None
+        if message is None:
+            return ()
         real = protocol.real_answer(message, run.ids, run.numbers, run.makers)
         return (real.to_body(ask.version),)
 
 
-def _back(told: Sequence[Any], value: Any) -> int:
-    """Return how far back a member was told a value.  Raises ValueError if it was not."""
-    return told[::-1].index(value)
+def _back(values: Sequence[Any], value: Any) -> int:
+    """Return how far back a value of a member is.  Raises ValueError for one that it never had."""
+    return values[::-1].index(value)
 
 
 REFERENCES: Mapping[str, type[References]] = {
