@@ -136,25 +136,24 @@ AREAS: Mapping[str, tuple[str, ...]] = {
     "rebalances": ("JOIN-PHASE-", "SYNC-PHASE-"),
     "size limits": ("JOIN-GROUP-FULL",),
     "other joins": ("JOIN-",),
+    "joins": ("CG-JOIN-",),
     "syncs": ("SYNC-",),
-    "heartbeats": ("HEARTBEAT-",),
-    "leaves": ("LEAVE-",),
-    "offsets": ("COMMIT-", "TXN-COMMIT-", "FETCH-", "OFFSET-DELETE-"),
-    "describe, list": ("DESCRIBE-", "LIST-", "DELETE-"),
+    "heartbeats": ("HEARTBEAT-", "CG-BEAT-"),
+    "leaves": ("LEAVE-", "CG-LEAVE-", "CG-REMOVE-"),
+    "offsets": (
+        *("COMMIT-", "TXN-COMMIT-", "FETCH-", "OFFSET-DELETE-"),
+        *("CG-COMMIT-", "CG-TXN-COMMIT-", "CG-FETCH-"),
+    ),
+    "describe, list": ("DESCRIBE-", "LIST-", "DELETE-", "CG-DESCRIBE-", "CG-DELETE-"),
     "sessions": ("SESSION-",),
-    "joins (consumer)": ("CG-JOIN-",),
-    "heartbeats (consumer)": ("CG-BEAT-",),
-    "leaves (consumer)": ("CG-LEAVE-", "CG-REMOVE-"),
-    "offsets (consumer)": ("CG-COMMIT-", "CG-TXN-COMMIT-", "CG-FETCH-"),
-    "timers (consumer)": ("CG-SESSION-", "CG-REBALANCE-", "CG-FAILOVER-", "CG-CLEANUP-"),
-    "describe, delete (consumer)": ("CG-DESCRIBE-", "CG-DELETE-"),
-    "conversions (mixed)": ("MG-UPGRADE", "MG-DOWNGRADE"),
-    "classic members (mixed)": ("MG-",),
+    "timers": ("CG-SESSION-", "CG-REBALANCE-", "CG-FAILOVER-", "CG-CLEANUP-"),
+    "conversions": ("MG-UPGRADE", "MG-DOWNGRADE"),
+    "classic members": ("MG-",),
     "failovers, cleanup": ("FAILOVER-", "TOPICS-DELETED", "CLEANUP-", "RETENTION-"),
 }
-"""Areas of the protocol, by which pages sum up cases, with the prefixes of their cases' ids.
+"""Areas of a protocol, by which pages sum up cases, with the prefixes of their cases' ids.
 
-The first that fits counts.
+The first that fits counts.  Protocols share names: a page or a part of it is about one protocol.
 """
 
 
