@@ -20,16 +20,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import Enum
 from functools import cache, cached_property
+from typing import Any
 
-from fencepost.model.classic.classic_protocol import CLASSIC
-from fencepost.model.classic.classic_work import ClassicWork, Effect
 from fencepost.model.coordinator import Config
 from fencepost.model.history.events import Answered, Event
 from fencepost.model.messages.shapes import Message
 from fencepost.model.revision import Revision, Twist
 from fencepost.model.table.expr import Point
 from fencepost.model.table.table import Level, Rule, Table
-from fencepost.model.work import Work
+from fencepost.model.work import Effect, Work
 from fencepost.properties.departures.known_departures import (
     DEPARTURES,
     Departure,
@@ -37,12 +36,10 @@ from fencepost.properties.departures.known_departures import (
     families,
 )
 from fencepost.properties.oracle.candidate import Candidate
-from fencepost.properties.oracle.oracle import Oracle, judge
+from fencepost.properties.oracle.oracle import Oracle
 from fencepost.properties.oracle.verdict import Verdict, Wrong
 
 _SIZE = "group.max.size"
-_SLOTS = tuple(name for name in (*Work.__slots__, *ClassicWork.__slots__) if name != "blank")
-_TWISTED = frozenset(do for departure in DEPARTURES.values() for do in departure.twists)
 
 
 class Footprint:
@@ -57,11 +54,14 @@ class Footprint:
         self._base = revision
         self._distorted: set[str] = set()
         self._twisted: set[str] = set()
-        self._distorting = {d.name: d.distort for d in DEPARTURES.values() if d.distort is not None}
+        self._departures = departures_of(revision)
+        own = self._departures.values()
+        self._distorting = {d.name: d.distort for d in own if d.distort is not None}
+        twisted = dict.fromkeys(do for departure in own for do in departure.twists)
         self.revision = replace(
             revision,
             tables={name: _watched(table, self.decided) for name, table in revision.tables.items()},
-            twists={**revision.twists, **{do: self._compared(do) for do in _TWISTED}},
+            twists={**revision.twists, **{do: self._compared(do) for do in twisted}},
             distort=self._distort,
         )
 
@@ -96,13 +96,13 @@ class Footprint:
     def _compared(self, do: Enum) -> Twist:
         """Perform a step as the revision does, and note the twists that would do something else."""
         inner = self._base.twists.get(do)
-        twists = {d.name: d.twists[do] for d in DEPARTURES.values() if do in d.twists}
+        twists = {d.name: d.twists[do] for d in self._departures.values() if do in d.twists}
 
         def twist(own: Effect) -> Effect:
             base = own if inner is None else inner(own)
             others = {name: other(base) for name, other in twists.items()}
 
-            def effect(work: ClassicWork) -> list[ClassicWork] | None:
+            def effect(work: Work[Any]) -> list[Work[Any]] | None:
                 forks = [(name, work.fork()) for name in others if name not in self._twisted]
                 works = base(work)
                 done = _state_of(works or [work])
@@ -122,9 +122,17 @@ class Footprint:
         return message if self._base.distort is None else self._base.distort(message)
 
 
-def _state_of(works: list[ClassicWork]) -> list[tuple[object, ...]]:
+def _state_of(works: list[Work[Any]]) -> list[tuple[object, ...]]:
     """Return all that the rest of a step can depend on."""
-    return [(*(getattr(w, name) for name in _SLOTS), w.outcome().group is None) for w in works]
+    return [
+        (*(getattr(w, name) for name in _slots(type(w))), w.outcome().group is None) for w in works
+    ]
+
+
+@cache
+def _slots(work: type[Work[Any]]) -> tuple[str, ...]:
+    slots = (name for base in work.__mro__ for name in getattr(base, "__slots__", ()))
+    return tuple(name for name in slots if name != "blank")
 
 
 class _WatchedTable(Table):
@@ -219,6 +227,12 @@ class _Followed:
             self._place += 1
 
 
+def departures_of(revision: Revision) -> dict[str, Departure]:
+    """Return the departures that a revision can have: those of its protocol, by name."""
+    own = (d for d in DEPARTURES.values() if d.protocol is revision.protocol)
+    return {departure.name: departure for departure in own}
+
+
 def departures_in(cause: str) -> tuple[str, ...]:
     """Return the names of the departures in a cause."""
     return tuple(cause.split(_AND)) if cause else ()
@@ -239,14 +253,11 @@ def attributed(
 ) -> Attribution:
     """Attribute a history under a group's settings.
 
-    `lag_ms`: as the oracle's; `coordinator`: the tested one, as in a departure's `of`.  Departures
-    are of the classic protocol: of another no cause is known.
+    `lag_ms`: as the oracle's; `coordinator`: the tested one, as in a departure's `of`.
     """
-    if base.protocol is not CLASSIC:
-        oracle = judge(base, config, list(history), lag_ms=lag_ms, limit=_LIMIT)
-        return Attribution("", "", oracle.verdict())
     footprint = Footprint(base)
-    alone = {name: departed(base, (departure,)) for name, departure in DEPARTURES.items()}
+    own = departures_of(base)
+    alone = {name: departed(base, (departure,)) for name, departure in own.items()}
 
     def is_strange(together: tuple[Departure, ...]) -> bool:
         return any(coordinator and d.of and coordinator not in d.of for d in together)
@@ -260,8 +271,9 @@ def attributed(
     def tried() -> Iterator[_Followed]:
         """Yield attempts to explain more: departures alone, then all those of a coordinator."""
         idle = set(footprint.untouched(alone, config))
-        single = [(d,) for name, d in DEPARTURES.items() if name not in idle]
-        several = [f for f in families() if not idle.issuperset(d.name for d in f)]
+        single = [(d,) for name, d in own.items() if name not in idle]
+        together = families(base.protocol)
+        several = [f for f in together if not idle.issuperset(d.name for d in f)]
         yield from map(followed, sorted(single, key=is_strange))
         yield from map(followed, sorted(several, key=is_strange))
 

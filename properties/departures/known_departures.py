@@ -18,28 +18,35 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
+from typing import Any
 
 from msgspec import structs
 from msgspec.structs import replace
 
 from fencepost.model.classic.cells import ABSENT, when
+from fencepost.model.classic.classic_protocol import CLASSIC
 from fencepost.model.classic.classic_work import ClassicWork, Effect
 from fencepost.model.classic.effects import Do
 from fencepost.model.classic.group import CREATION, SESSION, SYNC, Group, InitialDelay, Member
 from fencepost.model.classic.perform import join_answer, join_request, rebalance
 from fencepost.model.classic.vocabulary import Generation, GroupState
+from fencepost.model.consumer.consumer_protocol import CONSUMER
 from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import JoinGroupResponse, SyncGroupResponse
 from fencepost.model.messages.shapes import Message
+from fencepost.model.protocol import Protocol
 from fencepost.model.revision import Distortion, Revision, Twist
 from fencepost.model.table.table import Level, Rule, Table
 from fencepost.model.work import Emission
+from fencepost.properties.departures import kfake_consumer
 from fencepost.properties.departures.mutation_operators import (
     afterwards,
     changed_member,
     changed_members,
+    first,
     in_turn,
     one_only,
+    otherwise,
     retold,
     unless,
     vacant,
@@ -62,7 +69,8 @@ class Departure:
 
     `about`: its title; `of`: the coordinators that have it; `twists`: the effects that it changes;
     `level`: the gravest level of its violations, whichever rule they break; `tables`: makes another
-    table of a revision's table, by name; the others as a revision's.
+    table of a revision's table, by name; `protocol`: of the revisions that can have it; the others
+    as a revision's.
     """
 
     name: str
@@ -74,6 +82,7 @@ class Departure:
     distort: Distortion | None = None
     restart_needs_room: bool = False
     unchecked: frozenset[str] = frozenset()
+    protocol: Protocol[Any, Any] = CLASSIC
 
     @property
     def described(self) -> str:
@@ -127,35 +136,6 @@ COMPLETE = (Do.COMPLETE_JOIN, Do.START_SYNC_TIMER)
 """Effects that complete a join phase."""
 
 
-def _first(*rules: Rule) -> Callable[[Table], Table]:
-    """Decide these rules before all others of a table, in place of those with their ids."""
-
-    def change(table: Table) -> Table:
-        ids = {rule.id for rule in rules}
-        checks = tuple(rule for rule in table.checks if rule.id not in ids)
-        rows = tuple(rule for rule in table.rows if rule.id not in ids)
-        return Table(table.name, table.features, (*rules, *checks), rows)
-
-    return change
-
-
-def _otherwise(rule_id: str, **changes: object) -> Callable[[Table], Table]:
-    """Change a rule in its place; without changes, leave it out."""
-
-    def change(table: Table) -> Table:
-        checks, rows = (
-            tuple(
-                rule.but(**changes) if rule.id == rule_id else rule
-                for rule in rules
-                if changes or rule.id != rule_id
-            )
-            for rules in (table.checks, table.rows)
-        )
-        return Table(table.name, table.features, checks, rows)
-
-    return change
-
-
 def _absent(rule_id: str) -> Rule:
     return Rule(rule_id, when(state=ABSENT), answer=Error.GROUP_ID_NOT_FOUND)
 
@@ -179,7 +159,7 @@ def _instance_first(table: Table) -> Table:
         ),
         answer=Error.ILLEGAL_GENERATION,
     )
-    return _first(*instance, generation)(table)
+    return first(*instance, generation)(table)
 
 
 def _is_waiting(work: ClassicWork) -> bool:
@@ -239,7 +219,7 @@ OF_KFAKE: tuple[Departure, ...] = (
         "a rebalance doesn't wait for member ids that were handed out and have not joined yet",
         _KFAKE,
         PENDING_ASIDE,
-        tables={"join phase": _otherwise("JOIN-PHASE-WAIT", effect=COMPLETE)},
+        tables={"join phase": otherwise("JOIN-PHASE-WAIT", effect=COMPLETE)},
     ),
     Departure(
         "everybody-leads",
@@ -257,16 +237,16 @@ OF_KFAKE: tuple[Departure, ...] = (
         "a heartbeat, sync or leave for a group that doesn't exist is not checked",
         _KFAKE,
         tables={
-            "Heartbeat": _first(_absent("HEARTBEAT-GROUP-ABSENT")),
-            "SyncGroup": _first(_absent("SYNC-GROUP-ABSENT")),
-            "LeaveGroup": _first(_absent("LEAVE-GROUP-ABSENT")),
+            "Heartbeat": first(_absent("HEARTBEAT-GROUP-ABSENT")),
+            "SyncGroup": first(_absent("SYNC-GROUP-ABSENT")),
+            "LeaveGroup": first(_absent("LEAVE-GROUP-ABSENT")),
         },
     ),
     Departure(
         "absent-group-offsets",
         "reading the offsets of a group that doesn't exist is an error",
         _KFAKE,
-        tables={"OffsetFetch": _first(_absent("FETCH-GROUP-ABSENT"))},
+        tables={"OffsetFetch": first(_absent("FETCH-GROUP-ABSENT"))},
     ),
     Departure(
         "refused-join-id",
@@ -286,24 +266,162 @@ OF_KFAKE: tuple[Departure, ...] = (
         "a sync need not name its protocol",
         _KFAKE,
         level=Level.SHOULD,
-        tables={"SyncGroup": _otherwise("SYNC-PROTOCOL-NULL")},
+        tables={"SyncGroup": otherwise("SYNC-PROTOCOL-NULL")},
     ),
     Departure(
         "refused-first-join",
         "a group whose first join is refused is dropped at once",
         _KFAKE,
         level=Level.SHOULD,
-        tables={"JoinGroup": _otherwise("JOIN-PROTOCOLS-INCONSISTENT", effect=())},
+        tables={"JoinGroup": otherwise("JOIN-PROTOCOLS-INCONSISTENT", effect=())},
     ),
 )
 
 
-def families() -> tuple[tuple[Departure, ...], ...]:
-    """Return the departures of each coordinator, which it has all at once."""
-    return tuple(
-        tuple(departure for departure in DEPARTURES.values() if coordinator in departure.of)
+OF_KFAKE_CONSUMERS: tuple[Departure, ...] = tuple(
+    Departure(name, about, _KFAKE, level=level, protocol=CONSUMER, **changes)
+    for name, about, level, changes in (
+        (
+            "made-by-any-heartbeat",
+            "a heartbeat makes the group that it names, whatever the answer is",
+            Level.SHOULD,
+            {"tables": kfake_consumer.MADE, "distort": kfake_consumer.unjoined_at_zero},
+        ),
+        (
+            "assignor-last",
+            "a join checks the assignor last, when its instance is mapped to it already",
+            Level.SHOULD,
+            {"tables": kfake_consumer.ASSIGNOR_LAST},
+        ),
+        (
+            "epoch-from-zero",
+            "a group begins at epoch 0, and each new member raises it, also one without topics",
+            Level.MAY,
+            {"tables": kfake_consumer.IDLE_BUMPS, "twists": kfake_consumer.FROM_ZERO},
+        ),
+        (
+            "rejoin-in-place",
+            "a live member that joins again keeps its place, whatever instance it brings",
+            Level.MUST,
+            {"tables": kfake_consumer.REJOINS_IN_PLACE, "twists": kfake_consumer.GUARDED_STEPS},
+        ),
+        (
+            "return-unheard",
+            "a join in place of a released member is taken for one that still owns everything",
+            Level.MUST,
+            {"tables": kfake_consumer.RETURNS, "twists": kfake_consumer.GUARDED_STEPS},
+        ),
+        (
+            "heartbeat-by-id",
+            "a heartbeat of a member is not compared with the instance that it names",
+            Level.MUST,
+            {
+                "tables": kfake_consumer.HEARTBEATS_BY_ID,
+                "twists": kfake_consumer.KEEPING_INSTANCES,
+            },
+        ),
+        (
+            "full-heartbeat-alone",
+            "a heartbeat changes a subscription or an assignor only if it gives all fields",
+            Level.MUST,
+            {"tables": kfake_consumer.FULL_ALONE, "twists": kfake_consumer.GUARDED_STEPS},
+        ),
+        (
+            "released-revived",
+            "a heartbeat with the epoch before the release revives a released member",
+            Level.SHOULD,
+            {"tables": kfake_consumer.REVIVED, "twists": kfake_consumer.GUARDED_STEPS},
+        ),
+        (
+            "released-for-ever",
+            "a released member keeps its epochs, and its session never ends",
+            Level.MUST,
+            {"twists": kfake_consumer.RELEASED_FOR_EVER},
+        ),
+        (
+            "leave-by-id",
+            "a leave looks at the member id alone",
+            Level.MUST,
+            {"tables": kfake_consumer.LEAVES_BY_ID},
+        ),
+        (
+            "removes-nobody",
+            "LeaveGroup removes no member of a consumer group",
+            Level.MUST,
+            {"tables": kfake_consumer.REMOVES_NOBODY},
+        ),
+        (
+            "ids-unchecked",
+            "a heartbeat's ids are not validated, and an epoch below -2 is one that is not current",
+            Level.SHOULD,
+            {"tables": kfake_consumer.IDS_UNCHECKED},
+        ),
+        (
+            "commit-checks",
+            "a commit checks the group first, its version before the member, and each partition alone",
+            Level.MUST,
+            {"tables": kfake_consumer.COMMITS},
+        ),
+        (
+            "transaction-checks",
+            "a commit in a transaction looks at the instance, and needs the member's own epoch",
+            Level.MUST,
+            {"tables": kfake_consumer.TRANSACTIONS},
+        ),
+        (
+            "absent-group-fetch",
+            "reading the offsets of a group that doesn't exist is GROUP_ID_NOT_FOUND",
+            Level.SHOULD,
+            {"tables": kfake_consumer.FETCHES},
+        ),
+        (
+            "absent-group-removal",
+            "LeaveGroup of a group that doesn't exist is GROUP_ID_NOT_FOUND",
+            Level.SHOULD,
+            {"tables": kfake_consumer.REMOVALS},
+        ),
+        (
+            "previous-epoch-kept",
+            "the previous epoch stays the same while a member gives partitions up",
+            Level.SHOULD,
+            {"twists": kfake_consumer.KEEPING_PREVIOUS},
+        ),
+        (
+            "hurried-again",
+            "the time to give partitions up begins again with each heartbeat",
+            Level.MUST,
+            {"twists": kfake_consumer.HURRIED_AGAIN},
+        ),
+        (
+            "target-of-the-live",
+            "a target is made for live members alone, and only when the epoch grows",
+            Level.MUST,
+            {
+                "tables": kfake_consumer.TARGETS_OF_THE_LIVE,
+                "twists": kfake_consumer.MADE_FOR_THE_LIVE,
+            },
+        ),
+        (
+            "described-by-the-live",
+            "a description leaves out partitions to give up, and its state counts live members",
+            Level.SHOULD,
+            {
+                "tables": kfake_consumer.KEPT_ALONE,
+                "distort": kfake_consumer.described_by_the_live,
+            },
+        ),
+    )
+)
+
+
+def families(protocol: Protocol[Any, Any] = CLASSIC) -> tuple[tuple[Departure, ...], ...]:
+    """Return the departures of each coordinator in a protocol, which it has all at once."""
+    own = [departure for departure in DEPARTURES.values() if departure.protocol is protocol]
+    together = (
+        tuple(departure for departure in own if coordinator in departure.of)
         for coordinator in (NEW, OLD, KFAKE)
     )
+    return tuple(family for family in together if family)
 
 
 def _rebalances(_: Group, work: ClassicWork) -> None:
@@ -593,6 +711,7 @@ DEPARTURES: Mapping[str, Departure] = {
             },
         ),
         *OF_KFAKE,
+        *OF_KFAKE_CONSUMERS,
     )
 }
 """The departures by name: those that a random search meets most often first."""

@@ -1,4 +1,4 @@
-"""Define mutation operators: ways to perform an effect wrongly, each made from the right one.
+"""Define mutation operators: ways to change a table, or to perform an effect wrongly.
 
 A twist takes the model's own effect and returns another; all forks of the effect are twisted alike.
 Nothing here knows the protocol.
@@ -14,6 +14,7 @@ from fencepost.model.classic.classic_work import ClassicWork, Effect
 from fencepost.model.classic.group import Group, Member
 from fencepost.model.messages.shapes import Message
 from fencepost.model.revision import Twist
+from fencepost.model.table.table import Rule, Table
 from fencepost.model.work import Emission, Incoming
 
 After = Callable[[Group, ClassicWork], None]
@@ -143,3 +144,32 @@ def one_only(own: Effect) -> Effect:
         return (own(work) or [work])[:1]
 
     return effect
+
+
+def first(*rules: Rule) -> Callable[[Table], Table]:
+    """Decide these rules before all others of a table, in place of those with their ids."""
+
+    def change(table: Table) -> Table:
+        ids = {rule.id for rule in rules}
+        checks = tuple(rule for rule in table.checks if rule.id not in ids)
+        rows = tuple(rule for rule in table.rows if rule.id not in ids)
+        return Table(table.name, table.features, (*rules, *checks), rows)
+
+    return change
+
+
+def otherwise(rule_id: str, **changes: object) -> Callable[[Table], Table]:
+    """Change a rule in its place; without changes, leave it out."""
+
+    def change(table: Table) -> Table:
+        checks, rows = (
+            tuple(
+                rule.but(**changes) if rule.id == rule_id else rule
+                for rule in rules
+                if changes or rule.id != rule_id
+            )
+            for rules in (table.checks, table.rows)
+        )
+        return Table(table.name, table.features, checks, rows)
+
+    return change

@@ -70,8 +70,11 @@ from fencepost.model.plans.spelling import PlanError, plan_json, read_plan
 from fencepost.model.plans.steps import Plan
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import LEVELS, Level
-from fencepost.properties.departures.attribution import departed_by, departures_in
-from fencepost.properties.departures.known_departures import DEPARTURES
+from fencepost.properties.departures.attribution import (
+    departed_by,
+    departures_in,
+    departures_of,
+)
 from fencepost.properties.judging.known_failures import KnownFailure, KnownReasons
 from fencepost.properties.judging.outcome import CaseResult, Outcome
 from fencepost.properties.judging.report import EXIT_CODES, Overall
@@ -225,18 +228,19 @@ class FuzzProgress:
         """Note that a target was opened; returns what plans can be made for it."""
         self.known = KnownReasons.of(self.options.known(target))
         context = await plan_context_of(target, suite)
-        if suite.revision.protocol is not CLASSIC:  # departures are known of classic groups alone
-            return replace(context, avoided=frozenset(known_rules(self.options.known(target))))
-        if not self.known.by_cause:
+        names = [name for name in departures_of(suite.revision) if name in self.known.by_cause]
+        if names:
+            departed = departed_by(suite.revision, " + ".join(names))
+            context = replace(context, departed=departed)
+        if suite.revision.protocol is CLASSIC:  # its lists have causes for all that shows often
             return context
-        names = " + ".join(name for name in DEPARTURES if name in self.known.by_cause)
-        return replace(context, departed=departed_by(suite.revision, names))
+        return replace(context, avoided=frozenset(known_rules(self.options.known(target))))
 
 
 def known_rules(entries: Iterable[KnownFailure]) -> Iterator[str]:
-    """Yield the rules that a list of known failures has a violation of, in a case about them."""
+    """Yield the rules of which a list has a violation without a cause, in a case about them."""
     for entry in entries:
-        if entry.case.startswith(f"{entry.rule}/"):
+        if entry.case.startswith(f"{entry.rule}/") and not entry.cause:
             yield entry.rule
 
 

@@ -1,0 +1,708 @@
+"""Change tables and steps of the consumer protocol as kfake has them, for `known_departures`.
+
+Read from the source of kfake (`groups.go`).  kfake finds a member by its id alone: an instance
+matters to a join that brings one, and to a heartbeat of a stranger.  A join makes a new target if
+its subscription is another one than before, a leave makes one at once, and a released member counts
+in none: it keeps what it had.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from enum import Enum
+
+from msgspec.structs import replace
+
+from fencepost.model.consumer.answer_bodies import is_full
+from fencepost.model.consumer.cells import (
+    DANGLING,
+    EMPTY,
+    LIVE,
+    MEMBER,
+    NONE,
+    OTHER,
+    RELEASED,
+    UNKNOWN,
+    UNMAPPED,
+    when,
+)
+from fencepost.model.consumer.consumer_work import ConsumerWork
+from fencepost.model.consumer.effects import Do
+from fencepost.model.consumer.features import ASSIGNORS, owned
+from fencepost.model.consumer.group import (
+    ASSIGNMENT,
+    REBALANCE,
+    SESSION,
+    ConsumerGroup,
+    GroupState,
+    Member,
+    Phase,
+)
+from fencepost.model.consumer.open_targets import with_share_of
+from fencepost.model.consumer.perform import caller, heartbeat, sent_or_fresh_id
+from fencepost.model.consumer.rules import offsets
+from fencepost.model.consumer.vocabulary import (
+    BEAT_TABLE,
+    JOIN_TABLE,
+    LEAVE_TABLE,
+    REMOVAL_TABLE,
+    Assignor,
+    Caller,
+    Epoch,
+    Kind,
+    Leave,
+    MemberEpoch,
+    Owned,
+    Since,
+)
+from fencepost.model.messages.consumer_messages import (
+    ConsumerGroupDescribeResponse,
+    ConsumerGroupHeartbeatResponse,
+    DescribedConsumer,
+    DescribedConsumerGroup,
+)
+from fencepost.model.messages.errors import Error
+from fencepost.model.messages.shapes import Message
+from fencepost.model.revision import Twist
+from fencepost.model.table.expr import ALWAYS, all_of, any_of, negate
+from fencepost.model.table.table import OwnStep, Rule, Table
+from fencepost.model.work import Effect
+from fencepost.properties.departures.mutation_operators import first, otherwise
+
+Change = Callable[[Table], Table]
+_Works = list[ConsumerWork] | None
+
+_REBALANCE_MS = 45_000
+"""The time to revoke of a member whose join gives none."""
+
+
+def _chain(*changes: Change) -> Change:
+    """Change a table in turn."""
+
+    def change(table: Table) -> Table:
+        for each in changes:
+            table = each(table)
+        return table
+
+    return change
+
+
+def _last(*rules: Rule) -> Change:
+    """Decide these rules after all checks of a table, before its rows."""
+
+    def change(table: Table) -> Table:
+        return Table(table.name, table.features, (*table.checks, *rules), table.rows)
+
+    return change
+
+
+def _then(change: Callable[[ConsumerGroup | None, ConsumerWork], None]) -> Twist:
+    """Do the step, and then something more; `change` takes the group before the step, too."""
+
+    def twist(own: Effect) -> Effect:
+        def effect(work: ConsumerWork) -> list[ConsumerWork]:
+            before = work.group
+            works = own(work) or [work]
+            for done in works:
+                change(before, done)
+            return works
+
+        return effect
+
+    return twist
+
+
+def _unless_answered(own: Effect) -> Effect:
+    """Leave a step out once the request was answered."""
+
+    def effect(work: ConsumerWork) -> _Works:
+        return None if work.emissions else own(work)
+
+    return effect
+
+
+_ANSWERS = (Do.ANSWER_CHANGES, Do.ANSWER_ASSIGNMENT)
+_GUARDED: Mapping[Enum, Twist] = dict.fromkeys(
+    (Do.RECOMPUTE_TARGET, Do.RECONCILE, Do.RESTART_SESSION, *_ANSWERS), _unless_answered
+)
+
+
+def _refuse(work: ConsumerWork, error: Error) -> None:
+    assert work.request is not None
+    answer = ConsumerGroupHeartbeatResponse(error_code=error.value)
+    work.emit(work.request.id, answer)
+
+
+# Any heartbeat makes its group.
+
+
+def _make(work: ConsumerWork) -> None:
+    """Let a group without members come to exist: of epoch 1 here, which kfake calls 0."""
+    if work.start is None or work.start.is_simple:
+        work.create()
+        work.group = replace(work.group, epoch=1)
+
+
+_MAKE = OwnStep("MAKE_GROUP", "the group comes to exist, without members", _make)
+
+
+def unjoined_at_zero(message: Message) -> Message:
+    """Describe a group that nobody ever joined at epoch 0."""
+    if not isinstance(message, ConsumerGroupDescribeResponse):
+        return message
+    return replace(message, groups=tuple(map(_at_zero, message.groups)))
+
+
+def _at_zero(row: DescribedConsumerGroup) -> DescribedConsumerGroup:
+    is_unjoined = not row.members and (row.group_epoch, row.assignment_epoch) == (1, 0)
+    return replace(row, group_epoch=0) if is_unjoined else row
+
+
+MADE: Mapping[str, Change] = {
+    JOIN_TABLE: _chain(
+        otherwise("CG-JOIN-FIELDS-MISSING", effect=(_MAKE,)),
+        otherwise("CG-JOIN-ASSIGNOR-UNKNOWN", effect=(_MAKE,)),
+    ),
+    BEAT_TABLE: otherwise("CG-BEAT-GROUP-ABSENT", effect=(_MAKE,), answer=Error.UNKNOWN_MEMBER_ID),
+    LEAVE_TABLE: _chain(
+        otherwise("CG-LEAVE-GROUP-ABSENT", effect=(_MAKE,), answer=Error.UNKNOWN_MEMBER_ID),
+        otherwise("CG-LEAVE-RELEASE-BARE", effect=(_MAKE,)),
+    ),
+}
+"""A heartbeat makes the group that it names, whatever the answer is."""
+
+# A member is found by its id.
+
+_STRANGER = when(mid=(EMPTY, UNKNOWN))
+_LEAVES = (Do.REMOVE_MEMBER, Do.BUMP_EPOCH)
+
+
+def _answer_nobody(work: ConsumerWork) -> None:
+    assert work.request is not None
+    work.emit(work.request.id, ConsumerGroupHeartbeatResponse(error_code=0))
+
+
+_ANSWER_NOBODY = OwnStep(
+    "ANSWER_NOBODY", "answer NONE with epoch 0 and no member id", _answer_nobody, answers=True
+)
+
+
+def _keep_instance(before: ConsumerGroup | None, work: ConsumerWork) -> None:
+    old = None if before is None else before.member(work.caller)
+    if old is not None:
+        member = replace(caller(work), instance_id=old.instance_id)
+        work.group = work.group.with_member(member)
+
+
+def _by_id(table: Table) -> Table:
+    """Add the row of a heartbeat whose instance is mapped to somebody else."""
+    row = Rule(
+        "CG-BEAT-BY-ID",
+        all_of(
+            when(inst=(OTHER, DANGLING), mid=MEMBER),
+            any_of(when(epoch=Epoch.CURRENT), when(epoch=Epoch.PREVIOUS, owned=Owned.SUBSET)),
+        ),
+        (Do.RECOMPUTE_TARGET, Do.RECONCILE, Do.RESTART_SESSION, Do.ANSWER_CHANGES),
+    )
+    return Table(table.name, table.features, table.checks, (*table.rows, row))
+
+
+HEARTBEATS_BY_ID: Mapping[str, Change] = {
+    BEAT_TABLE: _chain(
+        otherwise("CG-BEAT-ID-MISSING"),
+        otherwise("CG-BEAT-ID-BLANK"),
+        otherwise("CG-BEAT-INSTANCE-UNMAPPED", guard=all_of(when(inst=UNMAPPED), _STRANGER)),
+        otherwise(
+            "CG-BEAT-INSTANCE-DANGLING",
+            guard=all_of(when(inst=DANGLING), _STRANGER),
+            answer=Error.FENCED_INSTANCE_ID,
+        ),
+        otherwise("CG-BEAT-INSTANCE-FENCED", guard=all_of(when(inst=OTHER), _STRANGER)),
+        otherwise("CG-BEAT-UNKNOWN-MEMBER", guard=_STRANGER),
+        _by_id,
+    )
+}
+KEEPING_INSTANCES: Mapping[Enum, Twist] = {Do.UPDATE_MEMBER: _then(_keep_instance)}
+
+LEAVES_BY_ID: Mapping[str, Change] = {
+    LEAVE_TABLE: _chain(
+        *map(
+            otherwise,
+            (
+                "CG-LEAVE-ID-MISSING",
+                "CG-LEAVE-ID-MISSING-LEGACY",
+                "CG-LEAVE-ID-BLANK",
+                "CG-LEAVE-ASSIGNOR-UNKNOWN",
+                "CG-LEAVE-INSTANCE-UNMAPPED",
+                "CG-LEAVE-INSTANCE-DANGLING",
+                "CG-LEAVE-INSTANCE-FENCED",
+            ),
+        ),
+        otherwise("CG-LEAVE-UNKNOWN-MEMBER", guard=_STRANGER),
+        otherwise(
+            "CG-LEAVE-RELEASE-BARE",
+            guard=when(leave=Leave.RELEASE, caller=Caller.DYNAMIC),
+            effect=(*_LEAVES, _ANSWER_NOBODY),
+            answer=None,
+        ),
+        otherwise(
+            "CG-LEAVE-RELEASE",
+            guard=when(leave=Leave.RELEASE, mid=MEMBER, caller=Caller.STATIC),
+        ),
+        otherwise(
+            "CG-LEAVE-RELEASE-AGAIN",
+            guard=when(leave=Leave.RELEASE, mid=MEMBER, caller=Caller.RELEASED),
+        ),
+        otherwise("CG-LEAVE-FOR-GOOD", guard=when(leave=Leave.FOR_GOOD, mid=MEMBER)),
+    )
+}
+"""A leave looks at nothing but the member id; -2 of a dynamic member removes it."""
+
+REMOVES_NOBODY: Mapping[str, Change] = {
+    REMOVAL_TABLE: first(Rule("CG-REMOVE-UNKNOWN", ALWAYS, answer=Error.UNKNOWN_MEMBER_ID))
+}
+
+# Joins of those who are members.
+
+_IN = (Do.RECOMPUTE_TARGET, Do.RECONCILE, Do.RESTART_SESSION, Do.ANSWER_ASSIGNMENT)
+_HELD = when(inst=OTHER, holder=LIVE)
+_LIVE = when(mid=MEMBER, caller=(Caller.DYNAMIC, Caller.STATIC))
+
+
+def _bump(work: ConsumerWork) -> None:
+    work.group = replace(work.group, epoch=work.group.epoch + 1)
+    work.is_bumped = True
+
+
+def _without(group: ConsumerGroup, member_id: str) -> ConsumerGroup:
+    """Remove a member; the entries of instances stay."""
+    return replace(group.without_member(member_id), static=group.static)
+
+
+def _displaced(group: ConsumerGroup, work: ConsumerWork) -> str | None:
+    """Return the id of the released holder of the instance that a join brings, if it is another."""
+    holder = None if work.instance is None else group.holder(work.instance)
+    return holder if holder != work.caller and holder and group.has_id(holder) else None
+
+
+def _take(work: ConsumerWork, member: Member) -> bool:
+    """Take subscription and assignor over, and tell if one is another; an unknown one is refused.
+
+    What was taken before the refusal stays.
+    """
+    sent = heartbeat(work)
+    names, assignor = sent.subscribed_topic_names, sent.server_assignor
+    topics = member.topics if names is None else tuple(sorted(set(names)))
+    is_other = topics != member.topics
+    member = replace(member, topics=topics)
+    if assignor is not None and assignor != member.assignor:
+        if assignor not in ASSIGNORS:
+            _refuse(work, Error.UNSUPPORTED_ASSIGNOR)
+        else:
+            member, is_other = replace(member, assignor=assignor), True
+    work.group = work.group.with_member(member)
+    return is_other and not work.emissions
+
+
+def _rejoin(work: ConsumerWork) -> None:
+    """Update a live member in place; the instance is mapped to it, and is not its own."""
+    sent = heartbeat(work)
+    assert work.request is not None
+    if (displaced := _displaced(work.group, work)) is not None:
+        work.group = _without(work.group, displaced)
+    if work.instance is not None:
+        work.group = work.group.with_mapping(work.instance, work.caller)
+    timeout_ms = sent.rebalance_timeout_ms
+    member = caller(work)
+    member = replace(
+        member,
+        client_id=work.request.client_id,
+        rack_id=sent.rack_id or "",
+        rebalance_timeout_ms=timeout_ms if timeout_ms > 0 else member.rebalance_timeout_ms,
+    )
+    if _take(work, member):
+        _bump(work)
+
+
+def _return(work: ConsumerWork) -> list[ConsumerWork]:
+    """Make a new member of epoch 0 with the partitions and the target of the released one."""
+    work.caller = sent_or_fresh_id(work)
+    displaced = _displaced(work.group, work)
+    source = displaced or work.caller
+    works = []
+    for group in with_share_of(work.group, source):
+        each = work.fork()
+        each.group = group
+        _come_back(each, source)
+        works.append(each)
+    return works
+
+
+def _come_back(work: ConsumerWork, source: str) -> None:
+    sent, group = heartbeat(work), work.group
+    assert work.request is not None
+    before, target = group.member(source), group.target_of(source)
+    assert before is not None
+    for member_id in {source, work.caller}:
+        group = _without(group, member_id) if group.has_id(member_id) else group
+    if work.instance is not None:
+        group = group.with_mapping(work.instance, work.caller)
+    work.group = group
+    assignor = sent.server_assignor or ""
+    if sent.server_assignor is not None and assignor not in ASSIGNORS:
+        _refuse(work, Error.UNSUPPORTED_ASSIGNOR)
+        return
+    timeout_ms = sent.rebalance_timeout_ms
+    member = Member(
+        member_id=work.caller,
+        instance_id=work.instance,
+        client_id=work.request.client_id,
+        rebalance_timeout_ms=timeout_ms if timeout_ms > 0 else _REBALANCE_MS,
+        assigned=before.assigned,
+        topics=tuple(sorted(set(sent.subscribed_topic_names or ()))),
+        assignor=assignor,
+        rack_id=sent.rack_id or "",
+    )
+    work.group = group.with_member(member).with_target(work.caller, target)
+    work.owned = None  # it is taken for one that may own all that it had
+    if member.topics != before.topics:
+        _bump(work)
+
+
+REJOINS_IN_PLACE: Mapping[str, Change] = {
+    JOIN_TABLE: _last(
+        Rule(
+            "CG-JOIN-IN-PLACE",
+            all_of(_LIVE, negate(_HELD)),
+            (OwnStep("REJOIN", "the caller is updated in place", _rejoin), *_IN),
+        ),
+        Rule(
+            "CG-JOIN-INSTANCE-OF-NOBODY",
+            all_of(when(inst=DANGLING), _STRANGER),
+            (Do.ADD_STATIC, Do.BUMP_EPOCH, *_IN),
+        ),
+    )
+}
+RETURNS: Mapping[str, Change] = {
+    JOIN_TABLE: _last(
+        Rule(
+            "CG-JOIN-COME-BACK",
+            any_of(
+                all_of(when(inst=OTHER, holder=RELEASED), negate(_LIVE)),
+                all_of(when(mid=MEMBER, caller=Caller.RELEASED), negate(_HELD)),
+            ),
+            (OwnStep("COME_BACK", "the caller gets the released member's place", _return), *_IN),
+        )
+    )
+}
+GUARDED_STEPS: Mapping[Enum, Twist] = _GUARDED
+
+
+def _at_first(_: ConsumerGroup | None, work: ConsumerWork) -> None:
+    group = work.group
+    if not group.members and (group.epoch, group.target_epoch) == (1, 0):
+        work.group = replace(group, epoch=0)
+
+
+FROM_ZERO: Mapping[Enum, Twist] = {Do.CREATE_GROUP: _then(_at_first)}
+IDLE_BUMPS: Mapping[str, Change] = {
+    JOIN_TABLE: _chain(
+        *(
+            otherwise(
+                f"CG-JOIN-{kind}-NEW-IDLE", effect=(Do.CREATE_GROUP, add, Do.BUMP_EPOCH, *_IN)
+            )
+            for kind, add in (("DYNAMIC", Do.ADD_DYNAMIC), ("STATIC", Do.ADD_STATIC))
+        )
+    )
+}
+
+
+def _map_refused(work: ConsumerWork) -> None:
+    if work.instance is not None:
+        work.group = work.group.with_mapping(work.instance, sent_or_fresh_id(work))
+
+
+ASSIGNOR_LAST: Mapping[str, Change] = {
+    JOIN_TABLE: otherwise(
+        "CG-JOIN-ASSIGNOR-UNKNOWN",
+        guard=all_of(when(assignor=Assignor.UNKNOWN, inst=(NONE, UNMAPPED, DANGLING)), _STRANGER),
+        effect=(
+            _MAKE,
+            OwnStep("MAP_REFUSED", "the instance is mapped to the caller", _map_refused),
+        ),
+    )
+}
+
+# Heartbeats.
+
+
+def _take_full(work: ConsumerWork) -> None:
+    """Take a heartbeat's subscription and assignor over, if it gives all fields."""
+    if not work.emissions and is_full(heartbeat(work)) and _take(work, caller(work)):
+        _bump(work)
+
+
+_BEAT = (
+    Do.RESTART_SESSION,
+    OwnStep("TAKE_FULL", "a heartbeat with all fields changes the subscription", _take_full),
+    Do.RECOMPUTE_TARGET,
+    Do.RECONCILE,
+    Do.ANSWER_CHANGES,
+)
+FULL_ALONE: Mapping[str, Change] = {
+    BEAT_TABLE: _chain(
+        otherwise("CG-BEAT-ASSIGNOR-UNKNOWN"),
+        _last(
+            Rule("CG-BEAT-FULL", when(epoch=Epoch.CURRENT), _BEAT),
+            Rule("CG-BEAT-FULL-AGAIN", when(epoch=Epoch.PREVIOUS, owned=Owned.SUBSET), _BEAT),
+        ),
+    )
+}
+"""A heartbeat changes a subscription only if it gives all fields; a known assignor counts, too."""
+
+
+def _before_the_release(work: ConsumerWork) -> None:
+    """Refuse an epoch that is newer, unless it is the one before the member was released."""
+    member = caller(work)
+    is_previous = heartbeat(work).member_epoch == member.previous_epoch
+    is_within = owned(member, work.owned) is Owned.SUBSET
+    if not (member.is_released and is_previous and is_within):
+        _refuse(work, Error.FENCED_MEMBER_EPOCH)
+
+
+REVIVED: Mapping[str, Change] = {
+    BEAT_TABLE: otherwise(
+        "CG-BEAT-EPOCH-NEWER",
+        effect=(
+            OwnStep("CHECK_RELEASED", "a released member may go on", _before_the_release),
+            *_BEAT,
+        ),
+        answer=None,
+    )
+}
+
+
+def _keep_epochs(before: ConsumerGroup | None, work: ConsumerWork) -> None:
+    """Let a released member keep the epochs that it had, and let no session run."""
+    old = None if before is None else before.member(work.caller)
+    assert old is not None
+    member = replace(caller(work), previous_epoch=old.previous_epoch, assigned=old.assigned)
+    work.group = work.group.with_member(member).without_timer(SESSION, work.caller)
+
+
+RELEASED_FOR_EVER: Mapping[Enum, Twist] = {Do.RELEASE: _then(_keep_epochs)}
+
+
+def _keep_previous(before: ConsumerGroup | None, work: ConsumerWork) -> None:
+    old = None if before is None else before.member(work.caller)
+    member = work.group.member(work.caller)
+    if old is not None and member is not None and member.phase is Phase.UNREVOKED:
+        member = replace(member, previous_epoch=old.previous_epoch)
+        work.group = work.group.with_member(member)
+
+
+def _hurry_again(_: ConsumerGroup | None, work: ConsumerWork) -> None:
+    member = work.group.member(work.caller)
+    if member is not None and member.phase is Phase.UNREVOKED and member.revoking:
+        work.set_timer(REBALANCE, work.caller, member.rebalance_timeout_ms)
+
+
+HURRIED_AGAIN: Mapping[Enum, Twist] = dict.fromkeys(_ANSWERS, _then(_hurry_again))
+
+# Targets.
+
+
+def _of_the_live(own: Effect) -> Effect:
+    """Make a target for live members, where the epoch grew; released ones keep their part.
+
+    kfake makes it with the end of a session, too; here it is made with the next request.
+    """
+
+    def effect(work: ConsumerWork) -> _Works:
+        group = work.group
+        away = [m.member_id for m in group.members if m.is_released]
+        is_due = work.is_bumped or any(not m.is_released for m in _members_before(work))
+        if work.emissions or not is_due or len(away) == len(group.members):
+            return None
+        works = []
+        for decided in _shares(group.without_timer(ASSIGNMENT), away):
+            each = work.fork()
+            live = tuple(m for m in decided.members if not m.is_released)
+            each.group = replace(decided, members=live)
+            for done in own(each) or [each]:
+                done.group = replace(done.group, members=decided.members)
+                for member_id in away:
+                    done.group = done.group.with_target(member_id, decided.target_of(member_id))
+                works.append(done)
+        return works
+
+    return effect
+
+
+def _members_before(work: ConsumerWork) -> tuple[Member, ...]:
+    return () if work.start is None else work.start.members
+
+
+def _shares(group: ConsumerGroup, member_ids: list[str]) -> Iterator[ConsumerGroup]:
+    """Yield the group with each possible share of these members."""
+    if not member_ids:
+        yield group
+        return
+    for share in with_share_of(group, member_ids[0]):
+        yield from _shares(share, member_ids[1:])
+
+
+def _at_once(table: Table) -> Table:
+    """Make the target anew with each leave."""
+
+    def changed(rule: Rule) -> Rule:
+        if Do.BUMP_EPOCH not in rule.effect or Do.RECOMPUTE_TARGET in rule.effect:
+            return rule
+        place = rule.effect.index(Do.BUMP_EPOCH) + 1
+        before, after = rule.effect[:place], rule.effect[place:]
+        return rule.but(effect=(*before, Do.RECOMPUTE_TARGET, *after))
+
+    checks, rows = (tuple(map(changed, rules)) for rules in (table.checks, table.rows))
+    return Table(table.name, table.features, checks, rows)
+
+
+TARGETS_OF_THE_LIVE: Mapping[str, Change] = {LEAVE_TABLE: _at_once}
+MADE_FOR_THE_LIVE: Mapping[Enum, Twist] = {Do.RECOMPUTE_TARGET: _of_the_live}
+
+# Descriptions.
+
+
+def described_by_the_live(message: Message) -> Message:
+    """Describe the state of a group by its live members alone."""
+    if not isinstance(message, ConsumerGroupDescribeResponse):
+        return message
+    rows = tuple(
+        row if row.error_code else replace(row, group_state=_state(row).value)
+        for row in message.groups
+    )
+    return replace(message, groups=rows)
+
+
+def _state(row: DescribedConsumerGroup) -> GroupState:
+    live = [member for member in row.members if member.member_epoch >= 0]
+    if not live:
+        return GroupState.EMPTY
+    settled = all(_has_all(m) and m.member_epoch == row.assignment_epoch for m in live)
+    return GroupState.STABLE if settled else GroupState.RECONCILING
+
+
+def _has_all(member: DescribedConsumer) -> bool:
+    has, gets = (
+        {(topic.topic_id, number) for topic in a.topic_partitions for number in topic.partitions}
+        for a in (member.assignment, member.target_assignment)
+    )
+    return gets <= has
+
+
+KEPT_ALONE: Mapping[str, Change] = {
+    "ConsumerGroupDescribe": otherwise("CG-DESCRIBE-GROUP", effect=(Do.ANSWER_DESCRIPTION_KEPT,))
+}
+"""Partitions that a member must give up are not shown."""
+KEEPING_PREVIOUS: Mapping[Enum, Twist] = {Do.RECONCILE: _then(_keep_previous)}
+
+# Checks of requests.
+
+IDS_UNCHECKED: Mapping[str, Change] = {
+    JOIN_TABLE: _chain(
+        otherwise("CG-JOIN-ID-MISSING"),
+        otherwise("CG-JOIN-ID-BLANK"),
+        otherwise("CG-JOIN-GROUP-ID-INVALID", answer=Error.INVALID_GROUP_ID),
+    ),
+    BEAT_TABLE: otherwise("CG-BEAT-GROUP-ID-INVALID", answer=Error.INVALID_GROUP_ID),
+    LEAVE_TABLE: _chain(
+        otherwise("CG-LEAVE-GROUP-ID-INVALID", answer=Error.INVALID_GROUP_ID),
+        otherwise(
+            "CG-LEAVE-EPOCH-INVALID",
+            guard=when(leave=Leave.BELOW, mid=MEMBER),
+            answer=Error.FENCED_MEMBER_EPOCH,
+        ),
+    ),
+}
+"""The ids of a heartbeat are not validated, and an epoch below -2 is one that is not current."""
+
+_OF_NOBODY = (MemberEpoch.NEGATIVE, MemberEpoch.BELOW)
+_POSITIVE = MemberEpoch.POSITIVE
+_OLD_COMMIT = when(version=offsets.VERSION.below(9))
+_WITHOUT_MEMBERS = (Kind.SIMPLE, Kind.EMPTY)
+
+
+def _after(rule_id: str, *rules: Rule) -> Change:
+    """Check these rules right after another check, in place of those with their ids."""
+
+    def change(table: Table) -> Table:
+        ids = {rule.id for rule in rules}
+        checks: list[Rule] = []
+        for rule in table.checks:
+            checks += [] if rule.id in ids else [rule]
+            checks += rules if rule.id == rule_id else []
+        return Table(table.name, table.features, tuple(checks), table.rows)
+
+    return change
+
+
+_PASSES = any_of(
+    when(kind=(Kind.ABSENT, *_WITHOUT_MEMBERS), member_epoch=_OF_NOBODY),
+    when(mid=MEMBER, member_epoch=(MemberEpoch.EQUAL, MemberEpoch.BEFORE)),
+)
+COMMITS: Mapping[str, Change] = {
+    "OffsetCommit": _chain(
+        otherwise("CG-COMMIT-TOPICS-UNKNOWN", guard=all_of(when(topics=True), _PASSES)),
+        otherwise("CG-COMMIT-GROUP-NOT-FOUND", answer=Error.ILLEGAL_GENERATION),
+        _after(
+            "CG-COMMIT-EMPTY-GROUP",
+            Rule(
+                "CG-COMMIT-SIMPLE",
+                when(kind=Kind.SIMPLE, member_epoch=_POSITIVE),
+                answer=Error.ILLEGAL_GENERATION,
+            ),
+            Rule("CG-COMMIT-VERSION", _OLD_COMMIT, answer=Error.UNSUPPORTED_VERSION),
+        ),
+    ),
+    "OffsetCommit partition": _chain(
+        otherwise("CG-COMMIT-PARTITION-HELD", guard=when(since=(Since.BEFORE, Since.NEVER))),
+        otherwise("CG-COMMIT-PARTITION-STALE", guard=when(since=Since.AFTER)),
+    ),
+}
+TRANSACTIONS: Mapping[str, Change] = {
+    "TxnOffsetCommit": _chain(
+        otherwise("CG-TXN-COMMIT-TOPICS-UNKNOWN", guard=all_of(when(topics=True), _PASSES)),
+        otherwise(
+            "CG-TXN-COMMIT-EMPTY-GROUP",
+            guard=when(kind=_WITHOUT_MEMBERS, mid=EMPTY, member_epoch=MemberEpoch.NEGATIVE),
+        ),
+        _after(
+            "CG-TXN-COMMIT-ANONYMOUS",
+            Rule(
+                "CG-TXN-COMMIT-UNMAPPED",
+                when(inst=UNMAPPED),
+                answer=Error.UNKNOWN_MEMBER_ID,
+            ),
+            Rule(
+                "CG-TXN-COMMIT-FENCED",
+                when(inst=(OTHER, DANGLING)),
+                answer=Error.FENCED_INSTANCE_ID,
+            ),
+            Rule(
+                "CG-TXN-COMMIT-OF-NOBODY",
+                when(mid=EMPTY),
+                answer=Error.ILLEGAL_GENERATION,
+            ),
+        ),
+        otherwise("CG-TXN-COMMIT-EPOCH-OLDER", effect=(), answer=Error.ILLEGAL_GENERATION),
+    )
+}
+FETCHES: Mapping[str, Change] = {
+    "OffsetFetch": otherwise("CG-FETCH-GROUP-ABSENT", effect=(), answer=Error.GROUP_ID_NOT_FOUND)
+}
+REMOVALS: Mapping[str, Change] = {
+    "LeaveGroup": _chain(
+        otherwise("CG-REMOVE-GROUP-ID-INVALID", answer=Error.GROUP_ID_NOT_FOUND),
+        otherwise("CG-REMOVE-GROUP-ABSENT-LEGACY", answer=Error.GROUP_ID_NOT_FOUND),
+        otherwise("CG-REMOVE-GROUP-ABSENT", effect=(), answer=Error.GROUP_ID_NOT_FOUND),
+    )
+}
