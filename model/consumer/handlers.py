@@ -227,7 +227,7 @@ def delete_group(
 ) -> tuple[Outcome, ...]:
     """Handle a DeleteGroups for one of its groups."""
     point = (features.group_id(group_id), here, features.kind(group))
-    rule = machine.decide("DeleteGroups", point)
+    rule = machine.decide("DeleteGroups", point, group)
     outcomes = []
     for done in machine.perform(ConsumerWork(group, span, request), rule):
         done.emit(request.id, answer_bodies.delete_answer(group_id, rule))

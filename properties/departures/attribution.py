@@ -88,10 +88,15 @@ class Footprint:
             or (departure.restart_needs_room and config.get(_SIZE) is not None)
             or departure.name in self._distorted
             or any(
-                name in departure.tables and revision.tables[name].decide(point) != rule
+                name in departure.tables and self._is_other(revision.tables[name], point, rule)
                 for (name, point), rule in self.decided.items()
             )
         )
+
+    def _is_other(self, table: Table, point: Point, rule: Rule) -> bool:
+        """Tell if another table may decide otherwise; with a column of its own it may always."""
+        has_more = len(table.features) > len(self._base.tables[table.name].features)
+        return has_more or table.decide(point) != rule
 
     def _compared(self, do: Enum) -> Twist:
         """Perform a step as the revision does, and note the twists that would do something else."""
@@ -130,7 +135,7 @@ def _state_of(works: list[Work[Any]]) -> list[tuple[object, ...]]:
 
 
 @cache
-def _slots(work: type[Work[Any]]) -> tuple[str, ...]:
+def _slots(work: type) -> tuple[str, ...]:
     slots = (name for base in work.__mro__ for name in getattr(base, "__slots__", ()))
     return tuple(name for name in slots if name != "blank")
 

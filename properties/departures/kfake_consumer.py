@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -64,7 +65,7 @@ from fencepost.model.messages.consumer_messages import (
 from fencepost.model.messages.errors import Error
 from fencepost.model.messages.shapes import Message
 from fencepost.model.revision import Twist
-from fencepost.model.table.expr import ALWAYS, all_of, any_of, negate
+from fencepost.model.table.expr import ALWAYS, Column, all_of, any_of, negate
 from fencepost.model.table.table import OwnStep, Rule, Table
 from fencepost.model.work import Effect
 from fencepost.properties.departures.mutation_operators import first, otherwise
@@ -279,6 +280,12 @@ def _without(group: ConsumerGroup, member_id: str) -> ConsumerGroup:
     return replace(group.without_member(member_id), static=group.static)
 
 
+def _free_at_once(work: ConsumerWork, member_id: str) -> None:
+    """Let partitions of a member that was taken away be assigned by the same request."""
+    if work.start is not None and work.start.has_id(member_id):
+        work.start = _without(work.start, member_id)
+
+
 def _displaced(group: ConsumerGroup, work: ConsumerWork) -> str | None:
     """Return the id of the released holder of the instance that a join brings, if it is another."""
     holder = None if work.instance is None else group.holder(work.instance)
@@ -310,6 +317,7 @@ def _rejoin(work: ConsumerWork) -> None:
     assert work.request is not None
     if (displaced := _displaced(work.group, work)) is not None:
         work.group = _without(work.group, displaced)
+        _free_at_once(work, displaced)
     if work.instance is not None:
         work.group = work.group.with_mapping(work.instance, work.caller)
     timeout_ms = sent.rebalance_timeout_ms
@@ -344,7 +352,9 @@ def _come_back(work: ConsumerWork, source: str) -> None:
     before, target = group.member(source), group.target_of(source)
     assert before is not None
     for member_id in {source, work.caller}:
-        group = _without(group, member_id) if group.has_id(member_id) else group
+        if group.has_id(member_id):
+            group = _without(group, member_id)
+            _free_at_once(work, member_id)
     if work.instance is not None:
         group = group.with_mapping(work.instance, work.caller)
     work.group = group
@@ -645,14 +655,35 @@ def _after(rule_id: str, *rules: Rule) -> Change:
     return change
 
 
+def _is_led(group: Any, _: str, __: str | None) -> bool:
+    return group is not None and any(not member.is_released for member in group.members)
+
+
+_LED = Column("live", (False, True), "whether the group has a live member", _is_led)
+_UNLED = all_of(when(kind=Kind.CONSUMER), _LED.among(False))
+_UNLED_COMMIT = all_of(_UNLED, when(member_epoch=_OF_NOBODY))
+
+
+def _with_live(table: Table) -> Table:
+    return Table(table.name, (*table.features, _LED), table.checks, table.rows)
+
+
 _PASSES = any_of(
     when(kind=(Kind.ABSENT, *_WITHOUT_MEMBERS), member_epoch=_OF_NOBODY),
     when(mid=MEMBER, member_epoch=(MemberEpoch.EQUAL, MemberEpoch.BEFORE)),
 )
 COMMITS: Mapping[str, Change] = {
     "OffsetCommit": _chain(
-        otherwise("CG-COMMIT-TOPICS-UNKNOWN", guard=all_of(when(topics=True), _PASSES)),
+        _with_live,
+        otherwise(
+            "CG-COMMIT-TOPICS-UNKNOWN",
+            guard=all_of(when(topics=True), any_of(_PASSES, _UNLED_COMMIT)),
+        ),
         otherwise("CG-COMMIT-GROUP-NOT-FOUND", answer=Error.ILLEGAL_GENERATION),
+        otherwise(
+            "CG-COMMIT-EMPTY-GROUP",
+            guard=any_of(when(kind=_WITHOUT_MEMBERS, member_epoch=_OF_NOBODY), _UNLED_COMMIT),
+        ),
         _after(
             "CG-COMMIT-EMPTY-GROUP",
             Rule(
@@ -661,6 +692,14 @@ COMMITS: Mapping[str, Change] = {
                 answer=Error.ILLEGAL_GENERATION,
             ),
             Rule("CG-COMMIT-VERSION", _OLD_COMMIT, answer=Error.UNSUPPORTED_VERSION),
+            Rule(
+                "CG-COMMIT-RELEASED-AT-ITS-EPOCH",
+                all_of(
+                    when(caller=Caller.RELEASED, member_epoch=MemberEpoch.EQUAL), _LED.among(True)
+                ),
+                (Do.ANSWER_PARTITIONS,),
+                Error.NONE,
+            ),
         ),
     ),
     "OffsetCommit partition": _chain(
@@ -704,5 +743,12 @@ REMOVALS: Mapping[str, Change] = {
         otherwise("CG-REMOVE-GROUP-ID-INVALID", answer=Error.GROUP_ID_NOT_FOUND),
         otherwise("CG-REMOVE-GROUP-ABSENT-LEGACY", answer=Error.GROUP_ID_NOT_FOUND),
         otherwise("CG-REMOVE-GROUP-ABSENT", effect=(), answer=Error.GROUP_ID_NOT_FOUND),
+    )
+}
+DELETIONS: Mapping[str, Change] = {
+    "DeleteGroups": _chain(
+        _with_live,
+        otherwise("CG-DELETE-EMPTY", guard=any_of(when(kind=_WITHOUT_MEMBERS), _UNLED)),
+        otherwise("CG-DELETE-MEMBERS", guard=all_of(when(kind=Kind.CONSUMER), _LED.among(True))),
     )
 }

@@ -358,7 +358,7 @@ OF_KFAKE_CONSUMERS: tuple[Departure, ...] = tuple(
         ),
         (
             "commit-checks",
-            "a commit checks the group first, its version before the member, and each partition alone",
+            "a commit checks the group, then its version and member, then each partition alone",
             Level.MUST,
             {"tables": kfake_consumer.COMMITS},
         ),
@@ -373,6 +373,12 @@ OF_KFAKE_CONSUMERS: tuple[Departure, ...] = tuple(
             "reading the offsets of a group that doesn't exist is GROUP_ID_NOT_FOUND",
             Level.SHOULD,
             {"tables": kfake_consumer.FETCHES},
+        ),
+        (
+            "released-group-deleted",
+            "a group whose members are all released is deleted as one without members",
+            Level.SHOULD,
+            {"tables": kfake_consumer.DELETIONS},
         ),
         (
             "absent-group-removal",

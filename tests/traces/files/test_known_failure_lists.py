@@ -82,7 +82,7 @@ def test_the_shipped_lists_are_about_the_catalogue_s_cases(path: Path) -> None:
     cases = {entry.id for entry in ALL_ENTRIES}
     rules = {rule.id for base in (KAFKA_4, CONSUMER_4_3) for _, rule in base.rules()}
     for entry in read(path):
-        assert entry.case in cases
+        assert entry.case in cases or entry.case == f"{entry.rule}/*"
         assert entry.rule in rules, entry.case
 
 
