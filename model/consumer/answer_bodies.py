@@ -142,18 +142,23 @@ def describe_answer(
     return ConsumerGroupDescribeResponse(groups=(row,))
 
 
-def observed_target(answer: Message | None, group_id: str) -> dict[TopicPartition, str] | None:
-    """Return the target that a description shows, as partition → member id; None without one."""
+def observed_target(
+    answer: Message | None, group_id: str, names: Mapping[str, str]
+) -> dict[TopicPartition, set[str]] | None:
+    """Return the target that a description shows, as partition → member ids; None without one.
+
+    `names`: the topics that it may mean, by their ids; a coordinator may leave the names out.
+    """
     if not isinstance(answer, ConsumerGroupDescribeResponse):
         return None
-    return {
-        TopicPartition(topic.topic_name, number): member.member_id
-        for row in answer.groups
-        if row.group_id == group_id
-        for member in row.members
-        for topic in member.target_assignment.topic_partitions
-        for number in topic.partitions
-    }
+    observed: dict[TopicPartition, set[str]] = {}
+    for row in answer.groups:
+        for member in row.members if row.group_id == group_id else ():
+            for topic in member.target_assignment.topic_partitions:
+                name = names.get(topic.topic_id, topic.topic_name)
+                for number in topic.partitions:
+                    observed.setdefault(TopicPartition(name, number), set()).add(member.member_id)
+    return observed
 
 
 def classic_describe_answer(group_id: str, rule: Rule) -> DescribeGroupsResponse:

@@ -188,7 +188,8 @@ def describe(
     if machine.assign is not None:
         names = names[:1]  # a coordinator that assigns has chosen
     ids = TopicIds(machine.topics)
-    observed = answer_bodies.observed_target(request.observed, group_id)
+    topics = set() if group is None else {partition.topic for partition, _ in group.open}
+    observed = answer_bodies.observed_target(request.observed, group_id, ids.names(topics))
     groups: list[ConsumerGroup | None] = [None] if group is None else [*decided(group, observed)]
     return tuple(
         unchanged(
@@ -259,7 +260,7 @@ def commit(
     work = ConsumerWork(group, span, request)
     work.caller, work.instance = ids
     work.decided_by(rule.id)
-    rules = dict.fromkeys(known, rule)
+    rules = dict.fromkeys(known or codes, rule)
     if Do.ANSWER_PARTITIONS in rule.effect:
         member = None if group is None else group.member(message.member_id)
         for place in known:

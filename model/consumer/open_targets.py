@@ -7,7 +7,7 @@ depends on a member's share forks over its possible shares; all other partitions
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Collection, Container, Iterator, Mapping
 from itertools import product
 from math import prod
 
@@ -66,19 +66,19 @@ def with_share_of(
 
 
 def decided(
-    group: ConsumerGroup, observed: Mapping[TopicPartition, str] | None
+    group: ConsumerGroup, observed: Mapping[TopicPartition, Collection[str]] | None
 ) -> Iterator[ConsumerGroup]:
     """Yield the group with each possible target.
 
-    `observed`: the target that the answer shows; then it is that one, as far as it is possible.
+    `observed`: the members to whom the answer shows a partition; it is one of them, if it can be.
     Raises TooManyTargetsError for more than `MOST_TARGETS`.
     """
     choices = [ids for _, ids in group.open]
     if observed is not None:
-        owners = ((p, observed.get(p, _NOBODY)) for p, _ in group.open)
+        owners = [observed.get(p, (_NOBODY,)) for p, _ in group.open]
         choices = [
-            (owner,) if owner in ids else ids[:1]
-            for (_, owner), ids in zip(owners, choices, strict=True)
+            tuple(i for i in ids if i in shown)[:1] or ids[:1]
+            for shown, ids in zip(owners, choices, strict=True)
         ]
     total = prod(map(len, choices))
     if total > MOST_TARGETS:

@@ -97,6 +97,15 @@ def _last(*rules: Rule) -> Change:
     return change
 
 
+def _with(column: Column) -> Change:
+    """Let the rules of a table use a column."""
+
+    def change(table: Table) -> Table:
+        return Table(table.name, (*table.features, column), table.checks, table.rows)
+
+    return change
+
+
 def _then(change: Callable[[ConsumerGroup | None, ConsumerWork], None]) -> Twist:
     """Do the step, and then something more; `change` takes the group before the step, too."""
 
@@ -208,14 +217,21 @@ def _by_id(table: Table) -> Table:
     return Table(table.name, table.features, table.checks, (*table.rows, row))
 
 
+def _is_named(group: Any, member_id: str, instance_id: str | None) -> bool:
+    return group is not None and instance_id is not None and group.holder(instance_id) == member_id
+
+
+_IS_NAMED = Column("entry", (False, True), "whether the entry names the caller", _is_named)
+
 HEARTBEATS_BY_ID: Mapping[str, Change] = {
     BEAT_TABLE: _chain(
         otherwise("CG-BEAT-ID-MISSING"),
         otherwise("CG-BEAT-ID-BLANK"),
         otherwise("CG-BEAT-INSTANCE-UNMAPPED", guard=all_of(when(inst=UNMAPPED), _STRANGER)),
+        _with(_IS_NAMED),
         otherwise(
             "CG-BEAT-INSTANCE-DANGLING",
-            guard=all_of(when(inst=DANGLING), _STRANGER),
+            guard=all_of(when(inst=DANGLING), _STRANGER, _IS_NAMED.among(False)),
             answer=Error.FENCED_INSTANCE_ID,
         ),
         otherwise("CG-BEAT-INSTANCE-FENCED", guard=all_of(when(inst=OTHER), _STRANGER)),
@@ -500,6 +516,13 @@ def _keep_epochs(before: ConsumerGroup | None, work: ConsumerWork) -> None:
     work.group = work.group.with_member(member).without_timer(SESSION, work.caller)
 
 
+def _keep_entries(before: ConsumerGroup | None, work: ConsumerWork) -> None:
+    """Let the entries of instances stay when a timer removes their member."""
+    if before is not None and work.request is None:
+        work.group = replace(work.group, static=before.static)
+
+
+ENTRIES_STAY: Mapping[Enum, Twist] = {Do.REMOVE_MEMBER: _then(_keep_entries)}
 RELEASED_FOR_EVER: Mapping[Enum, Twist] = {Do.RELEASE: _then(_keep_epochs)}
 
 
@@ -661,11 +684,8 @@ def _is_led(group: Any, _: str, __: str | None) -> bool:
 
 _LED = Column("live", (False, True), "whether the group has a live member", _is_led)
 _UNLED = all_of(when(kind=Kind.CONSUMER), _LED.among(False))
-_UNLED_COMMIT = all_of(_UNLED, when(member_epoch=_OF_NOBODY))
-
-
-def _with_live(table: Table) -> Table:
-    return Table(table.name, (*table.features, _LED), table.checks, table.rows)
+_AT_RELEASE = when(caller=Caller.RELEASED, member_epoch=MemberEpoch.EQUAL)
+_UNLED_COMMIT = all_of(_UNLED, any_of(when(member_epoch=_OF_NOBODY), _AT_RELEASE))
 
 
 _PASSES = any_of(
@@ -674,7 +694,7 @@ _PASSES = any_of(
 )
 COMMITS: Mapping[str, Change] = {
     "OffsetCommit": _chain(
-        _with_live,
+        _with(_LED),
         otherwise(
             "CG-COMMIT-TOPICS-UNKNOWN",
             guard=all_of(when(topics=True), any_of(_PASSES, _UNLED_COMMIT)),
@@ -694,9 +714,7 @@ COMMITS: Mapping[str, Change] = {
             Rule("CG-COMMIT-VERSION", _OLD_COMMIT, answer=Error.UNSUPPORTED_VERSION),
             Rule(
                 "CG-COMMIT-RELEASED-AT-ITS-EPOCH",
-                all_of(
-                    when(caller=Caller.RELEASED, member_epoch=MemberEpoch.EQUAL), _LED.among(True)
-                ),
+                all_of(_AT_RELEASE, _LED.among(True)),
                 (Do.ANSWER_PARTITIONS,),
                 Error.NONE,
             ),
@@ -714,6 +732,10 @@ TRANSACTIONS: Mapping[str, Change] = {
             "CG-TXN-COMMIT-EMPTY-GROUP",
             guard=when(kind=_WITHOUT_MEMBERS, mid=EMPTY, member_epoch=MemberEpoch.NEGATIVE),
         ),
+        _with(_IS_NAMED),
+        otherwise(
+            "CG-TXN-COMMIT-ANONYMOUS", guard=when(mid=EMPTY, member_epoch=MemberEpoch.NEGATIVE)
+        ),
         _after(
             "CG-TXN-COMMIT-ANONYMOUS",
             Rule(
@@ -723,7 +745,7 @@ TRANSACTIONS: Mapping[str, Change] = {
             ),
             Rule(
                 "CG-TXN-COMMIT-FENCED",
-                when(inst=(OTHER, DANGLING)),
+                all_of(when(inst=(OTHER, DANGLING)), _IS_NAMED.among(False)),
                 answer=Error.FENCED_INSTANCE_ID,
             ),
             Rule(
@@ -747,7 +769,7 @@ REMOVALS: Mapping[str, Change] = {
 }
 DELETIONS: Mapping[str, Change] = {
     "DeleteGroups": _chain(
-        _with_live,
+        _with(_LED),
         otherwise("CG-DELETE-EMPTY", guard=any_of(when(kind=_WITHOUT_MEMBERS), _UNLED)),
         otherwise("CG-DELETE-MEMBERS", guard=all_of(when(kind=Kind.CONSUMER), _LED.among(True))),
     )

@@ -339,6 +339,12 @@ OF_KFAKE_CONSUMERS: tuple[Departure, ...] = tuple(
             {"twists": kfake_consumer.RELEASED_FOR_EVER},
         ),
         (
+            "expired-entry-stays",
+            "an instance stays mapped to a member that a timer removed",
+            Level.MUST,
+            {"twists": kfake_consumer.ENTRIES_STAY},
+        ),
+        (
             "leave-by-id",
             "a leave looks at the member id alone",
             Level.MUST,

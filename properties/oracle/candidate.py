@@ -95,6 +95,13 @@ class Candidate(msgspec.Struct, frozen=True):
         generations = {**dict(self.generations), group_id: generation_id}
         return replace(self, generations=tuple(sorted(generations.items())))
 
+    def without_generation(self, group_id: str) -> Candidate:
+        """Return the candidate of which no answer told a generation of this group."""
+        if not any(name == group_id for name, _ in self.generations):
+            return self
+        rest = tuple(pair for pair in self.generations if pair[0] != group_id)
+        return replace(self, generations=rest)
+
     def cleanable_ms(self, group_id: str) -> int:
         """Return the earliest time, ms, at which the cleaner may remove this group next."""
         return dict(self.cleanable).get(group_id, 0)

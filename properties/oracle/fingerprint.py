@@ -70,7 +70,7 @@ class Fingerprint:
 
 _KIND_WORDS = re.compile(
     r"\b(?:[A-Z]{2,}(?:_[A-Z]+)*|leads|follows|no answer|connection closed|too late"
-    r"|Empty|Stable|Dead|PreparingRebalance|CompletingRebalance)\b"
+    r"|Empty|Stable|Reconciling|Dead|PreparingRebalance|CompletingRebalance)\b"
 )
 
 

@@ -332,6 +332,8 @@ class Search:
             emitted=emitted,
             used=candidate.used.union(outcome.rules),
         )
+        if outcome.group is None:  # the next group of this id counts anew
+            after = after.without_generation(group_id)
         after = self._left_alone(after, group_id, span, timer)
         if not self.remembers:
             return after

@@ -70,11 +70,8 @@ from fencepost.model.plans.spelling import PlanError, plan_json, read_plan
 from fencepost.model.plans.steps import Plan
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import LEVELS, Level
-from fencepost.properties.departures.attribution import (
-    departed_by,
-    departures_in,
-    departures_of,
-)
+from fencepost.properties.departures.attribution import departed_by, departures_in
+from fencepost.properties.departures.known_departures import DEPARTURES
 from fencepost.properties.judging.known_failures import KnownFailure, KnownReasons
 from fencepost.properties.judging.outcome import CaseResult, Outcome
 from fencepost.properties.judging.report import EXIT_CODES, Overall
@@ -228,13 +225,12 @@ class FuzzProgress:
         """Note that a target was opened; returns what plans can be made for it."""
         self.known = KnownReasons.of(self.options.known(target))
         context = await plan_context_of(target, suite)
-        names = [name for name in departures_of(suite.revision) if name in self.known.by_cause]
-        if names:
-            departed = departed_by(suite.revision, " + ".join(names))
-            context = replace(context, departed=departed)
-        if suite.revision.protocol is CLASSIC:  # its lists have causes for all that shows often
+        if suite.revision.protocol is not CLASSIC:  # a target may depart in nearly each step there
+            return replace(context, avoided=frozenset(known_rules(self.options.known(target))))
+        if not self.known.by_cause:
             return context
-        return replace(context, avoided=frozenset(known_rules(self.options.known(target))))
+        names = " + ".join(name for name in DEPARTURES if name in self.known.by_cause)
+        return replace(context, departed=departed_by(suite.revision, names))
 
 
 def known_rules(entries: Iterable[KnownFailure]) -> Iterator[str]:

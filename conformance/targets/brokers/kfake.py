@@ -15,15 +15,18 @@ from fencepost.conformance.targets.brokers.started import BrokerPlace, ProgramTa
 from fencepost.model.coordinator import CONFIG_DEFAULTS, METADATA_LIMIT, RECORD_LIMIT
 
 SOURCE = Path(__file__).with_name("kfake_program")
-_OURS = {"group.min.session.timeout.ms": "100"}
+_OURS = {
+    "group.min.session.timeout.ms": "100",
+    "offsets.retention.check.interval.ms": "2147483647",  # else it removes groups in a long run
+}
 _UNREPORTED: Mapping[str, int | None] = {
     "group.initial.rebalance.delay.ms": 0,
     "offsets.retention.check.interval.ms": None,
     METADATA_LIMIT: None,
     RECORD_LIMIT: None,
 }
-"""It has no initial delay, removes no unused groups and stores any commit, whatever settings it
-reports."""
+"""It has no initial delay, removes no unused groups as it is started here, and stores any commit,
+whatever settings it reports."""
 
 
 def locked_version() -> str:
