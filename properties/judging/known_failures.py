@@ -6,7 +6,7 @@ that counts as much as a failure.
 
 An entry with a `cause` covers the failures that this departure explains, in any case or random
 plan, and no other that merely looks like it.  An entry without one covers its own case, and in a
-search all failures of its kind.
+search all failures of its kind.  An entry of `RULE/*` is of no case: only a search needs it.
 Where a fault depends on the target's timers and may occur in any case, its entry has `anywhere`: it
 covers failures of its look without a known cause, in the cases of the catalogue.
 
@@ -33,6 +33,9 @@ from fencepost.properties.oracle.fingerprint import kind_in_words
 
 ANY_NUMBER = " #*"
 """In a signature: any number of a request, where it depends on when timers fire."""
+
+OF_PLANS = "/*"
+"""The end of an entry's case, behind a rule: random plans show the failure, and no case does."""
 
 UNEXPLAINED = "not explained yet"
 """The reason in a list that was just written, until somebody explains it."""
@@ -76,7 +79,13 @@ class KnownFailure(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
             "such as >=2.16,<2.17; * for any",
         ),
     ]
-    case: Annotated[str, Meta(min_length=1)]
+    case: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            description="The id of the case; RULE/* for a failure that only random plans show",
+        ),
+    ]
     rule: Annotated[str, Meta(min_length=1, description="The violated rule")]
     observed: Annotated[
         str,

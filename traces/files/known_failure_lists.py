@@ -11,6 +11,7 @@ from fencepost.model.bad_input import BadInputError
 from fencepost.model.history.words import first_names, plural
 from fencepost.model.suggestions import did_you_mean
 from fencepost.properties.judging.known_failures import (
+    OF_PLANS,
     UNEXPLAINED,
     KnownFailure,
     matches,
@@ -103,7 +104,7 @@ def of_no_use(
         entries = read(path)
         own = [entry for entry in entries if _is_for(entry, names, version)]
         for case in dict.fromkeys(entry.case for entry in own):
-            if cases and case not in cases:
+            if cases and case not in cases and not case.endswith(OF_PLANS):
                 near = did_you_mean(case, cases)
                 yield f"{path} lists the case {case!r}, and there is none of that name{near}"
         if entries and not own:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace as with_fields
+from typing import Any
+
+import msgspec
 import pytest
+from support.consumer_cases import BASE, play
 from support.consumer_histories import RandomRun
 
+from fencepost.conformance.cases.consumer.consumer_script import ConsumerScript
 from fencepost.model.consumer.group import ConsumerGroup
 from fencepost.model.consumer.open_targets import decided, with_open_target, with_share_of
 from fencepost.model.consumer.topics import TooManyTargetsError
+from fencepost.model.messages.consumer_messages import DescribedTopic
+from fencepost.model.revisions import revisions
 from fencepost.properties.oracle.fingerprint import broken_rule
 
 MOST = 300
@@ -79,3 +87,51 @@ def test_an_open_target_has_no_more_choices_than_are_listed() -> None:
         list(with_share_of(group, "m1"))
     with pytest.raises(TooManyTargetsError, match="1,594,323 possible owners"):
         list(decided(group, None))
+
+
+STORIES = ConsumerScript.registry()
+
+
+@STORIES.case("CG-DESCRIBE-GROUP")
+def target_of_three(s: ConsumerScript) -> None:
+    """Nobody has told what the target gives to two of three members."""
+    s.join("a", "b")
+    s.join("c", topics=("u",))
+    s.describe()
+
+
+@STORIES.case("CG-DELETE-EMPTY")
+def group_after_a_deleted_one(s: ConsumerScript) -> None:
+    """A group is deleted, and its member joins again."""
+    s.join("a", "b")
+    s.leave("a", "b")
+    s.delete_groups("g")
+    s.join("a")
+
+
+TARGET, DELETED = STORIES.entries
+
+
+def _nameless(value: Any) -> Any:
+    """Leave the names of topics out of a description."""
+    if isinstance(value, DescribedTopic):
+        return msgspec.structs.replace(value, topic_name="")
+    if isinstance(value, tuple):
+        return tuple(map(_nameless, value))
+    if isinstance(value, msgspec.Struct):
+        fields = {name: _nameless(getattr(value, name)) for name in value.__struct_fields__}
+        return msgspec.structs.replace(value, **fields)
+    return value
+
+
+def test_a_description_shows_the_target_by_the_ids_of_topics() -> None:
+    ran = play(TARGET, with_fields(BASE, distort=_nameless))
+    assert ran.verdict is not None
+    assert ran.verdict.violation is None
+
+
+def test_the_epochs_of_a_group_begin_anew_after_its_deletion() -> None:
+    """The first epoch of a group is 1 up to 4.2, and 2 from 4.3 on; the difference is a MAY."""
+    ran = play(DELETED, revisions.find("consumer-4.2"))
+    assert ran.verdict is not None
+    assert ran.verdict.violation is None

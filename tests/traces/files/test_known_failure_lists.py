@@ -14,7 +14,7 @@ from support.runs import KAFKA_4, certificate, result_of
 from fencepost.conformance.cases import ALL_ENTRIES
 from fencepost.model.table.table import Level
 from fencepost.properties.judging.answer_diff import signature
-from fencepost.properties.judging.known_failures import KnownFailure
+from fencepost.properties.judging.known_failures import OF_PLANS, KnownFailure
 from fencepost.properties.judging.outcome import CaseResult, Outcome
 from fencepost.properties.judging.report import apply
 from fencepost.traces.files.known_failure_lists import (
@@ -82,7 +82,7 @@ def test_the_shipped_lists_are_about_the_catalogue_s_cases(path: Path) -> None:
     cases = {entry.id for entry in ALL_ENTRIES}
     rules = {rule.id for base in (KAFKA_4, CONSUMER_4_3) for _, rule in base.rules()}
     for entry in read(path):
-        assert entry.case in cases or entry.case == f"{entry.rule}/*"
+        assert entry.case in cases or entry.case == f"{entry.rule}{OF_PLANS}"
         assert entry.rule in rules, entry.case
 
 
@@ -140,6 +140,8 @@ def test_an_entry_whose_case_does_not_exist_is_named(tmp_path: Path) -> None:
     sentence = f"{file} lists the case '{FOLLOWER}s', and there is none of that name"
     sentence += f" (did you mean {FOLLOWER}?)"
     assert list(of_no_use([file], "mock", "2.16.1", cases={FOLLOWER, "A/b"})) == [sentence]
+    of_plans = write(tmp_path / "plans.json", ENTRY, {**ENTRY, "case": f"A{OF_PLANS}"})
+    assert not list(of_no_use([of_plans], "mock", "2.16.1", cases={FOLLOWER}))
     assert not list(of_no_use([file], "mock", "2.16.1"))
 
 
