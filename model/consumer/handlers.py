@@ -36,6 +36,7 @@ from fencepost.model.messages.shapes import Message
 from fencepost.model.messages.subscription import TopicPartition
 from fencepost.model.table.expr import Point
 from fencepost.model.table.shared_features import Availability
+from fencepost.model.table.table import Rule
 from fencepost.model.work import CLEANUP, Incoming, Outcome, Span, Timer, unchanged
 
 # Requests.
@@ -260,7 +261,7 @@ def commit(
     work = ConsumerWork(group, span, request)
     work.caller, work.instance = ids
     work.decided_by(rule.id)
-    rules = dict.fromkeys(known or codes, rule)
+    rules: dict[tuple[str, int], Rule] = dict.fromkeys(known or codes, rule)
     if Do.ANSWER_PARTITIONS in rule.effect:
         member = None if group is None else group.member(message.member_id)
         for place in known:
@@ -269,9 +270,9 @@ def commit(
             work.rules.append(rules[place].id)
         if refused := [own for own in rules.values() if own.answer is not Error.NONE]:
             rules = dict.fromkeys(known, refused[0])
-    for place, own in rules.items():
+    for where, own in rules.items():
         assert own.answer is not None
-        codes[place] = own.answer.value
+        codes[where] = own.answer.value
     work.stored = frozenset(p for p, own in rules.items() if Do.STORE_OFFSETS in own.effect)
     if work.stored:
         if Do.CREATE_GROUP_AT_ZERO in rule.effect:

@@ -134,10 +134,9 @@ def _state_of(works: list[Work[Any]]) -> list[tuple[object, ...]]:
     ]
 
 
-@cache
-def _slots(work: type) -> tuple[str, ...]:
+def _slots(work: type) -> Iterator[str]:
     slots = (name for base in work.__mro__ for name in getattr(base, "__slots__", ()))
-    return tuple(name for name in slots if name != "blank")
+    return (name for name in slots if name != "blank")
 
 
 class _WatchedTable(Table):
