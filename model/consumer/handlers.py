@@ -329,6 +329,7 @@ def _end_member(
     machine: Machine, group: ConsumerGroup, work: ConsumerWork, timer: Timer
 ) -> list[ConsumerWork]:
     work.caller = timer.subject
+    work.count = lambda name: machine.partitions_of(name) or 0
     point = features.subject_point(group, timer.subject)
     return machine.perform(work, machine.decide(_TIMEOUTS[timer.kind], point))
 

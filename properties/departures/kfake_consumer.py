@@ -546,16 +546,12 @@ HURRIED_AGAIN: Mapping[Enum, Twist] = dict.fromkeys(_ANSWERS, _then(_hurry_again
 
 
 def _of_the_live(own: Effect) -> Effect:
-    """Make a target for live members, where the epoch grew; released ones keep their part.
-
-    kfake makes it with the end of a session, too; here it is made with the next request.
-    """
+    """Make a target for live members, where the epoch grew; released ones keep their part."""
 
     def effect(work: ConsumerWork) -> _Works:
         group = work.group
         away = [m.member_id for m in group.members if m.is_released]
-        is_due = work.is_bumped or any(not m.is_released for m in _members_before(work))
-        if work.emissions or not is_due or len(away) == len(group.members):
+        if work.emissions or not work.is_bumped or len(away) == len(group.members):
             return None
         works = []
         for decided in _shares(group.without_timer(ASSIGNMENT), away):
@@ -572,10 +568,6 @@ def _of_the_live(own: Effect) -> Effect:
     return effect
 
 
-def _members_before(work: ConsumerWork) -> tuple[Member, ...]:
-    return () if work.start is None else work.start.members
-
-
 def _shares(group: ConsumerGroup, member_ids: list[str]) -> Iterator[ConsumerGroup]:
     """Yield the group with each possible share of these members."""
     if not member_ids:
@@ -586,7 +578,7 @@ def _shares(group: ConsumerGroup, member_ids: list[str]) -> Iterator[ConsumerGro
 
 
 def _at_once(table: Table) -> Table:
-    """Make the target anew with each leave."""
+    """Make the target anew with each step that takes a member away."""
 
     def changed(rule: Rule) -> Rule:
         if Do.BUMP_EPOCH not in rule.effect or Do.RECOMPUTE_TARGET in rule.effect:
@@ -599,7 +591,9 @@ def _at_once(table: Table) -> Table:
     return Table(table.name, table.features, checks, rows)
 
 
-TARGETS_OF_THE_LIVE: Mapping[str, Change] = {LEAVE_TABLE: _at_once}
+TARGETS_OF_THE_LIVE: Mapping[str, Change] = dict.fromkeys(
+    (LEAVE_TABLE, "session timeout", "rebalance timeout"), _at_once
+)
 MADE_FOR_THE_LIVE: Mapping[Enum, Twist] = {Do.RECOMPUTE_TARGET: _of_the_live}
 
 # Descriptions.
