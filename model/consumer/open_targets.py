@@ -77,8 +77,8 @@ def decided(
     if observed is not None:
         owners = [observed.get(p, (_NOBODY,)) for p, _ in group.open]
         choices = [
-            tuple(i for i in ids if i in shown)[:1] or ids[:1]
-            for shown, ids in zip(owners, choices, strict=True)
+            tuple(i for i in ids if i in holders)[:1] or ids[:1]
+            for holders, ids in zip(owners, choices, strict=True)
         ]
     total = prod(map(len, choices))
     if total > MOST_TARGETS:
