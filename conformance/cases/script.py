@@ -15,6 +15,7 @@ from enum import Enum
 from functools import partial
 from typing import Any
 
+from fencepost.model.consumer.topics import TOPICS
 from fencepost.model.messages.messages import (
     CommitPartition,
     CommitTopic,
@@ -98,7 +99,7 @@ ROUNDROBIN = (("roundrobin", subscription("t")),)
 STICKY = (("sticky", subscription("t")),)
 BOTH = (*RANGE, *ROUNDROBIN)
 
-CASE_TOPICS = ("t", "u")
+CASE_TOPICS = TOPICS
 """The topics of a case, where groups hold partitions."""
 CASE_PARTITIONS = 4
 """The partitions of each."""

@@ -178,7 +178,9 @@ def _committed(topic: CommitTopic | TxnCommitTopic, code: int) -> CommittedTopic
         CommittedPartition(partition_index=p.partition_index, error_code=code)
         for p in topic.partitions
     )
-    return CommittedTopic(name=topic.name, partitions=tuple(rows))
+    if isinstance(topic, TxnCommitTopic):
+        return CommittedTopic(name=topic.name, partitions=tuple(rows))
+    return CommittedTopic(name=topic.name, topic_id=topic.topic_id, partitions=tuple(rows))
 
 
 def _fetched_rows(topics: Sequence[FetchTopic] | None, code: int) -> tuple[FetchedTopic, ...]:
@@ -190,7 +192,7 @@ def _fetched(topic: FetchTopic, code: int) -> FetchedTopic:
         FetchedPartition(partition_index=number, committed_offset=-1, error_code=code)
         for number in topic.partition_indexes
     )
-    return FetchedTopic(name=topic.name, partitions=tuple(rows))
+    return FetchedTopic(name=topic.name, topic_id=topic.topic_id, partitions=tuple(rows))
 
 
 class Code(IntEnum):

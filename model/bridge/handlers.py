@@ -37,6 +37,7 @@ from fencepost.model.consumer.consumer_protocol import CONSUMER
 from fencepost.model.consumer.consumer_work import ConsumerWork
 from fencepost.model.consumer.group import JOIN, SYNC, ConsumerGroup, Partitions
 from fencepost.model.consumer.handlers import named_partitions, partition_count
+from fencepost.model.consumer.offsets_by_id import by_names
 from fencepost.model.consumer.open_targets import decided
 from fencepost.model.consumer.topics import TopicIds, rows_of
 from fencepost.model.machine import Machine
@@ -423,11 +424,11 @@ def fetch(
 
 Handler = Callable[[Machine, Any, Incoming, Any, Span, Availability, str], tuple[Outcome, ...]]
 HANDLERS: Mapping[type[Message], Handler] = {
-    OffsetFetchRequest: fetch,
+    OffsetFetchRequest: by_names(fetch, consumer_part),
     JoinGroupRequest: join,
     SyncGroupRequest: member_request,
     HeartbeatRequest: member_request,
-    OffsetCommitRequest: commit,
+    OffsetCommitRequest: by_names(commit, consumer_part),
     TxnOffsetCommitRequest: commit,
     ConsumerGroupHeartbeatRequest: consumer_heartbeat,
     ConsumerGroupDescribeRequest: describe,

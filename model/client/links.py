@@ -32,7 +32,7 @@ _API_VERSIONS = "ApiVersions"
 INSTANCE_SINCE = {"JoinGroup": 5, "SyncGroup": 3, "Heartbeat": 3, "OffsetCommit": 7}
 """The first version of each API that carries an instance id."""
 
-_HIGHEST = {"TxnOffsetCommit": 4}
+_HIGHEST = {"TxnOffsetCommit": 4, "OffsetCommit": 9, "OffsetFetch": 9}
 """Versions that aren't used: 5 is of transactions that add the group by themselves (KIP-890)."""
 
 

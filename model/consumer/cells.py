@@ -48,6 +48,7 @@ class Cells(TypedDict, total=False):
     change: Cell[Change]
     assignor: Cell[Assignor]
     room: Cell[Room]
+    topic_ids: Cell[bool]
     topics: Cell[bool]
     member_epoch: Cell[MemberEpoch]
     since: Cell[Since]

@@ -325,9 +325,13 @@ def commit_point(
     version: int,
     here: Availability,
     *,
-    missing: bool,
+    missing: bool = False,
+    unknown: bool = False,
 ) -> Point:
-    """Make the point of a commit; `missing`: none of its topics exists."""
+    """Make the point of a commit.
+
+    `missing`: none of its topics exists.  `unknown`: it names topics by ids, and none has any.
+    """
     member = None if group is None else group.member(commit.member_id)
     epochs = member_epoch(member, commit.generation_id)
     who = (
@@ -337,7 +341,7 @@ def commit_point(
         caller(group, commit.member_id),
     )
     if isinstance(commit, OffsetCommitRequest):
-        return (version, missing, here, *who, epochs)
+        return (version, unknown, missing, here, *who, epochs)
     return (missing, group_id(commit.group_id), here, *who, epochs)
 
 

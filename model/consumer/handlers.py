@@ -14,6 +14,7 @@ from fencepost.model.consumer import answer_bodies, features
 from fencepost.model.consumer.consumer_work import ConsumerWork
 from fencepost.model.consumer.effects import Do
 from fencepost.model.consumer.group import ASSIGNMENT, REBALANCE, SESSION, ConsumerGroup
+from fencepost.model.consumer.offsets_by_id import by_names
 from fencepost.model.consumer.open_targets import decided
 from fencepost.model.consumer.topics import PartitionCount, TopicIds
 from fencepost.model.consumer.vocabulary import BEAT_TABLE, JOIN_TABLE, LEAVE_TABLE, REMOVAL_TABLE
@@ -310,9 +311,9 @@ HANDLERS: Mapping[type[Message], Handler] = {
     LeaveGroupRequest: remove,
     DescribeGroupsRequest: describe_as_classic,
     DeleteGroupsRequest: delete_group,
-    OffsetCommitRequest: commit,
+    OffsetCommitRequest: by_names(commit),
     TxnOffsetCommitRequest: commit,
-    OffsetFetchRequest: fetch,
+    OffsetFetchRequest: by_names(fetch),
 }
 
 _NOBODY = features.removal_point(ConsumerGroup(), "", None)

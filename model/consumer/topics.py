@@ -21,6 +21,8 @@ from fencepost.model.messages.shapes import uuid_text
 from fencepost.model.messages.subscription import TopicPartition
 from fencepost.model.work import TooManyOutcomesError
 
+TOPICS = ("t", "u")
+"""The topics that a message may name by ids, where nobody gave the topics."""
 MOST_TARGETS = 4096
 """The largest number of legal targets that are listed."""
 
@@ -49,7 +51,8 @@ class TopicIds:
 
     def names(self, known: Iterable[str]) -> Mapping[str, str]:
         """Return each id with its topic: the given ones and the known ones."""
-        return {self.of(name): name for name in (*known, *(self.topics or ()))}
+        given = TOPICS if self.topics is None else self.topics
+        return {self.of(name): name for name in (*known, *given)}
 
 
 NO_IDS = TopicIds()

@@ -184,6 +184,9 @@ OWNED = Feature("owned", tuple(Owned), "the owned partitions against the assigne
 FIELDS = Feature("fields", tuple(Fields), "the fields of a join")
 BLANK = Feature("blank id", (False, True), 'whether the instance id or the rack id is ""')
 MEMBER_EPOCH = Feature("epoch", tuple(MemberEpoch), "the epoch against the member's")
+TOPIC_IDS = Feature(
+    "topic ids all unknown", (False, True), "whether no topic has any id of a commit"
+)
 SINCE = Feature("assigned since", tuple(Since), "since when the partition is the member's")
 SUBJECT = Feature("subject", tuple(Subject), "whose timer expired")
 STORED = Feature("stored", tuple(Stored), "what a failover finds")

@@ -236,7 +236,7 @@ def request_words(api: str, version: int, body: Body, names: Names) -> str:
     parts += [f"leaves: {_leaver(r, names)}" for r in body.get("members", ())]
     parts += [
         f"{at} offset {p['committedOffset']}" if "committedOffset" in p else at
-        for at, p in _partitions(body)
+        for at, p in _partitions(body, names)
     ]
     groups = [g.get("groupId") if isinstance(g, Mapping) else g for g in body.get("groups") or ()]
     if groups and groups != [_DEFAULT_GROUP]:
@@ -267,9 +267,9 @@ def answer_words(api: str, body: Body | None, names: Names) -> str:
             for row in body.get("members", ())
         ]
     if api == "OffsetFetch":
-        parts += fetched(body)
+        parts += fetched(body, names)
     elif "topics" in body:
-        parts += [f"{at} {error_name(p.get('errorCode', 0))}" for at, p in _partitions(body)]
+        parts += [f"{at} {error_name(p.get('errorCode', 0))}" for at, p in _partitions(body, names)]
     if api in {"DescribeGroups", "ListGroups"}:
         parts += [_group(row, names) for row in body.get("groups", ())]
     parts += [
@@ -284,12 +284,12 @@ def members_of(rows: Any, names: Names) -> str:
     return "[" + ", ".join(sorted(member(row.get("memberId"), names) for row in rows)) + "]"
 
 
-def fetched(body: Body) -> list[str]:
+def fetched(body: Body, names: Names) -> list[str]:
     """Describe the offsets of an answer, e.g. `t-0 at 5`, and the errors of groups."""
-    rows = [*_partitions(body)]
+    rows = [*_partitions(body, names)]
     errors = []
     for group in body.get("groups", ()):
-        rows += _partitions(group)
+        rows += _partitions(group, names)
         if group.get("errorCode"):
             errors.append(error_name(group["errorCode"]))
     return errors + [
@@ -384,6 +384,8 @@ def partitions(rows: Any, names: Names) -> str:
 
 def _topic_of(row: Body, names: Names) -> Any:
     """Return the name of a topic, else its id; of tasks the subtopology."""
+    if "topicId" not in row and "name" in row:
+        return row["name"]
     named = row.get("topicName") or row.get("subtopologyId")
     return named or names.get(row.get("topicId", ""), row.get("topicId"))
 
@@ -496,9 +498,9 @@ def _topics(metadata: Any) -> list[str] | None:
     return topics if all(topic.isprintable() for topic in topics) else None
 
 
-def _partitions(body: Body) -> list[tuple[str, Body]]:
+def _partitions(body: Body, names: Names) -> list[tuple[str, Body]]:
     return [
-        (f"{topic.get('name')}-{partition.get('partitionIndex')}", partition)
+        (f"{_topic_of(topic, names)}-{partition.get('partitionIndex')}", partition)
         for topic in body.get("topics") or ()
         for partition in topic.get("partitions", ())
     ]

@@ -33,7 +33,9 @@ from fencepost.model.messages.shapes import (
     INT16,
     INT32,
     INT64,
+    NO_UUID,
     STRING,
+    UUID,
     Api,
     ListOf,
     Message,
@@ -304,10 +306,21 @@ class CommitPartition(Message, frozen=True, kw_only=True):
     ] = ""
 
 
-class CommitTopic(Message, frozen=True, kw_only=True):
+class TopicOfOffsets(Message, frozen=True, kw_only=True):
+    """A topic of a commit or fetch: it has a name, and from version 10 on an id in its place."""
+
+    name: Annotated[str, wire("name", STRING, "0-9")] = ""
+    topic_id: Annotated[str, wire("topicId", UUID, "10+")] = NO_UUID
+
+    @property
+    def called(self) -> str:
+        """Return the name, or the id in its place."""
+        return self.name if self.topic_id == NO_UUID else self.topic_id
+
+
+class CommitTopic(TopicOfOffsets, frozen=True, kw_only=True):
     """One topic's partitions to commit."""
 
-    name: Annotated[str, wire("name", STRING, "0+")]
     partitions: Annotated[
         tuple[CommitPartition, ...], wire("partitions", ListOf(CommitPartition), "0+")
     ]
@@ -334,10 +347,9 @@ class CommittedPartition(Message, frozen=True, kw_only=True):
     error_code: Annotated[int | str, wire("errorCode", ERROR, "0+")]
 
 
-class CommittedTopic(Message, frozen=True, kw_only=True):
+class CommittedTopic(TopicOfOffsets, frozen=True, kw_only=True):
     """The outcome for one topic."""
 
-    name: Annotated[str, wire("name", STRING, "0+")]
     partitions: Annotated[
         tuple[CommittedPartition, ...], wire("partitions", ListOf(CommittedPartition), "0+")
     ]
@@ -400,10 +412,9 @@ CommitRequest = OffsetCommitRequest | TxnOffsetCommitRequest
 CommitResponse = OffsetCommitResponse | TxnOffsetCommitResponse
 
 
-class FetchTopic(Message, frozen=True, kw_only=True):
+class FetchTopic(TopicOfOffsets, frozen=True, kw_only=True):
     """One topic's partitions, to fetch their offsets."""
 
-    name: Annotated[str, wire("name", STRING, "0+")]
     partition_indexes: Annotated[tuple[int, ...], wire("partitionIndexes", ListOf(INT32), "0+")]
 
 
@@ -440,10 +451,9 @@ class FetchedPartition(Message, frozen=True, kw_only=True):
     error_code: Annotated[int | str, wire("errorCode", ERROR, "0+")] = 0
 
 
-class FetchedTopic(Message, frozen=True, kw_only=True):
+class FetchedTopic(TopicOfOffsets, frozen=True, kw_only=True):
     """One topic's stored offsets."""
 
-    name: Annotated[str, wire("name", STRING, "0+")]
     partitions: Annotated[
         tuple[FetchedPartition, ...], wire("partitions", ListOf(FetchedPartition), "0+")
     ]
@@ -544,6 +554,7 @@ __all__ = [
     "SyncAssignment",
     "SyncGroupRequest",
     "SyncGroupResponse",
+    "TopicOfOffsets",
     "TxnCommitPartition",
     "TxnCommitTopic",
     "TxnOffsetCommitRequest",
@@ -560,8 +571,8 @@ APIS: dict[str, Api] = {
         Api("SyncGroup", 14, 0, 5, 4, SyncGroupRequest, SyncGroupResponse),
         Api("Heartbeat", 12, 0, 4, 4, HeartbeatRequest, HeartbeatResponse),
         Api("LeaveGroup", 13, 0, 5, 4, LeaveGroupRequest, LeaveGroupResponse),
-        Api("OffsetCommit", 8, 0, 9, 8, OffsetCommitRequest, OffsetCommitResponse),
-        Api("OffsetFetch", 9, 0, 9, 6, OffsetFetchRequest, OffsetFetchResponse),
+        Api("OffsetCommit", 8, 0, 10, 8, OffsetCommitRequest, OffsetCommitResponse),
+        Api("OffsetFetch", 9, 0, 10, 6, OffsetFetchRequest, OffsetFetchResponse),
         Api("DescribeGroups", 15, 0, 6, 5, DescribeGroupsRequest, DescribeGroupsResponse),
         Api("ListGroups", 16, 0, 5, 3, ListGroupsRequest, ListGroupsResponse),
         Api("DeleteGroups", 42, 0, 2, 2, DeleteGroupsRequest, DeleteGroupsResponse),

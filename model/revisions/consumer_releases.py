@@ -56,7 +56,7 @@ _TABLES = (
     timers.CLEANUP,
 )
 
-_VERSIONS = ((0, 1), (0, 1), (0, 5), (0, 6), (0, 2), (2, 9), (1, 9), (0, 5))
+_VERSIONS = ((0, 1), (0, 1), (0, 5), (0, 6), (0, 2), (2, 10), (1, 10), (0, 5))
 
 CONSUMER_4_3 = Revision(
     "consumer-4.3",
@@ -200,11 +200,19 @@ def heeds_no_subscription(
     yield from different.values()
 
 
+_BEFORE_IDS = "Kafka: OffsetCommit and OffsetFetch version 10, since 4.2; not on 4.0.1 and 4.1.2"
+_WITHOUT_IDS = _set(
+    _RULES["CG-COMMIT-TOPIC-IDS-UNKNOWN"].but(defensive="no commit names topics by ids yet"),
+    offsets.COMMIT,
+    _BEFORE_IDS,
+)
+
 CONSUMER_4_1 = derive(
     CONSUMER_4_2,
     "consumer-4.1",
     "the consumer protocol of Apache Kafka 4.1.2: a member can't join again by its id alone",
-    tuple(heeds_no_subscription(CONSUMER_4_2, _epoch_of_a_join_counts())),
+    (*heeds_no_subscription(CONSUMER_4_2, _epoch_of_a_join_counts()), _WITHOUT_IDS),
+    {**CONSUMER_4_2.apis, "OffsetCommit": (2, 9), "OffsetFetch": (1, 9)},
 )
 
 _BEFORE_4_1 = (

@@ -240,7 +240,9 @@ def difference(
         return with_names(allowed.difference, names)
     name = parts["field"]
     if api == "OffsetFetch" and name in {"topics", "groups.topics"}:
-        pair = [", ".join(fetched(body or {})) or "nothing" for body in (observed, allowed.body)]
+        pair = [
+            ", ".join(fetched(body or {}, names)) or "nothing" for body in (observed, allowed.body)
+        ]
         return f"offset {pair[0]} instead of {pair[1]}"
     if (
         observed is not None

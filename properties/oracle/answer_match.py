@@ -284,7 +284,7 @@ def _commit(m: Matcher, expected: CommitResponse, observed: CommitResponse) -> N
 def _fetch(m: Matcher, expected: OffsetFetchResponse, observed: OffsetFetchResponse) -> None:
     def offsets(topics: tuple[FetchedTopic, ...]) -> dict[tuple[str, int], tuple[int, Any]]:
         return {
-            (t.name, p.partition_index): (p.committed_offset, p.error_code)
+            (t.called, p.partition_index): (p.committed_offset, p.error_code)
             for t in topics
             for p in t.partitions
         }
@@ -330,7 +330,9 @@ def _describe(m: Matcher, row: DescribedGroup, got: DescribedGroup, order: tuple
 
 def _codes(answer: CommitResponse | OffsetDeleteResponse) -> dict[tuple[str, int], int | str]:
     """Return the code of each partition; several rows of one are one."""
-    return {(t.name, p.partition_index): p.error_code for t in answer.topics for p in t.partitions}
+    return {
+        (t.called, p.partition_index): p.error_code for t in answer.topics for p in t.partitions
+    }
 
 
 def _listed(answer: ListGroupsResponse) -> list[tuple[str, str, str, str]]:

@@ -327,3 +327,67 @@ def transaction_for_no_group_name(s: ConsumerScript) -> None:
     """A commit in a transaction has the group id "": it is refused."""
     s.transact("x", member_id="", epoch=-1, group="")
     s.transact("x", member_id=NOBODY, epoch=1, group="")
+
+
+BY_IDS: tuple[tuple[str, int], ...] = (("OffsetCommit", 10), ("OffsetFetch", 10))
+
+
+@case("CG-COMMIT-MEMBER", "CG-FETCH-MEMBER", apis=BY_IDS)
+def commit_by_ids(s: ConsumerScript) -> None:
+    """From version 10 on a commit and a fetch name topics by their ids; older ones see the same."""
+    s.reconciled("A1", "B1")
+    s.commit("A1", version=10, topic=("t", "u"))
+    s.fetch("A1", version=10, topic=("t", "u"), parts=(0, 1))
+    s.fetch("A1", version=10, topic=None)
+    s.fetch("A1", topic=None)
+
+
+@case("CG-COMMIT-TOPIC-IDS-UNKNOWN", features=("missing-topics",), apis=BY_IDS)
+def commit_by_an_unknown_id(s: ConsumerScript) -> None:
+    """An id that no topic has is refused before any look at the group, the member and the epoch."""
+    s.commit("x", member_id=NOBODY, epoch=1, topic="missing", version=10)
+    s.reconciled("A1")
+    s.commit("A1", topic="missing", version=10)
+    s.commit("A1", topic="missing", epoch=EpochOf("A1", plus=7), version=10)
+    s.commit("x", member_id=NOBODY, epoch=1, topic="missing", version=10)
+
+
+@case("CG-COMMIT-MEMBER", features=("missing-topics",), apis=BY_IDS)
+def commit_by_a_known_id_and_an_unknown_one(s: ConsumerScript) -> None:
+    """Of two topics one has an id that no topic has: the other one is committed."""
+    s.reconciled("A1")
+    s.commit("A1", topic=("missing", "t"), version=10)
+    s.commit("A1", topic=("missing", "t"), epoch=EpochOf("A1", plus=7), version=10)
+    s.fetch("A1", topic=None)
+
+
+@case("CG-COMMIT-EPOCH-NEWER", "CG-COMMIT-UNKNOWN-MEMBER", apis=BY_IDS)
+def refused_commits_by_ids(s: ConsumerScript) -> None:
+    """A commit by ids has a newer epoch, an unknown member, or a group that doesn't exist."""
+    s.commit("x", member_id=NOBODY, epoch=1, version=10)
+    s.reconciled("A1")
+    s.commit("A1", epoch=EpochOf("A1", plus=7), version=10)
+    s.commit("x", member_id=NOBODY, epoch=1, version=10)
+    s.release("A1")
+    s.commit("A1", epoch=-2, version=10)
+    s.fetch("A1", epoch=-2, version=10)
+
+
+@case("CG-COMMIT-EPOCH-OLDER", "CG-COMMIT-PARTITION-HELD", apis=BY_IDS)
+def commit_by_ids_with_an_older_epoch(s: ConsumerScript) -> None:
+    """A commit by ids with an older epoch counts for partitions that were the member's then."""
+    _older_epoch(s)
+    s.commit("A1", epoch=EpochOf("A1", back=1), parts=ALL, version=10)
+    s.fetch("A1", parts=ALL, version=10)
+
+
+@case("CG-FETCH-MEMBER", "CG-FETCH-STALE", features=("missing-topics",), apis=BY_IDS)
+def fetch_by_an_unknown_id(s: ConsumerScript) -> None:
+    """A fetch refuses an id that no topic has by itself, and only after the member's epoch."""
+    s.reconciled("A1")
+    s.commit("A1")
+    s.fetch("A1", topic=("t", "missing"), version=10)
+    s.fetch("A1", topic="missing", version=10)
+    s.fetch("A1", topic="missing", epoch=EpochOf("A1", plus=7), version=10)
+    s.fetch("x", member_id=NOBODY, epoch=1, topic="missing", version=10)
+    s.fetch("x", member_id=None, epoch=-1, topic=("t", "missing"), version=10)

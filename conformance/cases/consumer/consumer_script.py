@@ -12,8 +12,9 @@ from typing import Any, ClassVar
 
 from fencepost.conformance.cases.case_registry import Registry
 from fencepost.conformance.cases.script import AUTO, CASE_PARTITIONS, CASE_TOPICS, Script
+from fencepost.model.consumer.offsets_by_id import BY_ID_SINCE
 from fencepost.model.consumer.settings import ASSIGNMENT_INTERVAL, MAX_SIZE, SESSION_TIMEOUT
-from fencepost.model.consumer.topics import rows_of
+from fencepost.model.consumer.topics import rows_of, topic_id
 from fencepost.model.coordinator import Config
 from fencepost.model.messages.messages import (
     CommitPartition,
@@ -49,6 +50,14 @@ def sender(who: str, group: str, member_id: Any, epoch: Any) -> dict[str, Any]:
         "member_id": who if member_id is AUTO else member_id,
         "member_epoch": EpochOf(who) if epoch is AUTO else epoch,
     }
+
+
+def _named(topics: str | Sequence[str], version: int) -> list[dict[str, str]]:
+    """Return the fields that name each topic in a commit or fetch of a version."""
+    names = (topics,) if isinstance(topics, str) else topics
+    if version < BY_ID_SINCE:
+        return [{"name": name} for name in names]
+    return [{"topic_id": topic_id(name)} for name in names]
 
 
 class ConsumerScript(Script):
@@ -169,14 +178,17 @@ class ConsumerScript(Script):
         instance: str | None = None,
         epoch: Any = AUTO,
         parts: Sequence[int] = (0,),
-        topic: str = "t",
+        topic: str | Sequence[str] = "t",
         version: int = 9,
         **fields: Any,
     ) -> None:
-        """Send OffsetCommit of an offset for each of these partitions; `fields`: of `ask`."""
+        """Send OffsetCommit of an offset for each of these partitions; `fields`: of `ask`.
+
+        `topic`: one, or several.  From version 10 on they are named by their ids.
+        """
         rows = tuple(CommitPartition(partition_index=n, committed_offset=1) for n in parts)
         says = self._committing(who, member_id, instance, epoch)
-        topics = (CommitTopic(name=topic, partitions=rows),)
+        topics = tuple(CommitTopic(**named, partitions=rows) for named in _named(topic, version))
         self.ask(who, "OffsetCommit", version=version, topics=topics, **says, **fields)
 
     def transact(
@@ -215,16 +227,22 @@ class ConsumerScript(Script):
         member_id: Any = AUTO,
         epoch: Any = AUTO,
         parts: tuple[int, ...] = (0,),
+        topic: str | Sequence[str] | None = "t",
+        version: int = 9,
     ) -> None:
-        """Send OffsetFetch of these partitions."""
+        """Send OffsetFetch of these partitions; `topic` as for `commit`, None: of all topics."""
         bound_later: Any = EpochOf(who) if epoch is AUTO else epoch
         row = FetchGroup(
             group_id="g",
             member_id=who if member_id is AUTO else member_id,
             member_epoch=bound_later,
-            topics=(FetchTopic(name="t", partition_indexes=parts),),
+            topics=None
+            if topic is None
+            else tuple(
+                FetchTopic(**named, partition_indexes=parts) for named in _named(topic, version)
+            ),
         )
-        self.ask(who, "OffsetFetch", version=9, groups=(row,))
+        self.ask(who, "OffsetFetch", version=version, groups=(row,))
 
     def describe(self, *groups: str, version: int | None = None) -> None:  # type: ignore[override]
         """Send ConsumerGroupDescribe from a connection of its own."""

@@ -32,8 +32,9 @@ from fencepost.conformance.search.fuzz.step_drawer import (
     same,
 )
 from fencepost.model.consumer.group import ConsumerGroup, Member
+from fencepost.model.consumer.offsets_by_id import BY_ID_SINCE
 from fencepost.model.consumer.settings import ASSIGNMENT_INTERVAL, MAX_SIZE, SESSION_TIMEOUT
-from fencepost.model.consumer.topics import rows_of
+from fencepost.model.consumer.topics import rows_of, topic_id
 from fencepost.model.coordinator import Config
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.messages import (
@@ -112,6 +113,10 @@ def _commit(topic: str, *numbers: int) -> CommitTopic:
     return CommitTopic(name=topic, partitions=rows)
 
 
+def _fetch(topic: str, *numbers: int) -> FetchTopic:
+    return FetchTopic(name=topic, partition_indexes=numbers)
+
+
 BOUNDARY_VALUES: tuple[BoundaryValue, ...] = (
     BoundaryValue("group_id", "empty", same("")),
     BoundaryValue("group_id", "elsewhere", lambda _, about: about.elsewhere),
@@ -182,6 +187,9 @@ BOUNDARY_VALUES: tuple[BoundaryValue, ...] = (
     BoundaryValue("topics", "all", same((_commit("t", *ALL),))),
     BoundaryValue("topics", "two", same((_commit("t", 0), _commit("u", 0)))),
     BoundaryValue("fetched", "nothing", same(())),
+    BoundaryValue(
+        "fetched", "missing", lambda _, about: (_fetch(about.no_topic, 0), _fetch("t", 0))
+    ),
     BoundaryValue("fetched", "everything", same(None)),
     BoundaryValue("groups", "unknown", same(("nowhere",))),
     BoundaryValue("groups", "both", lambda _, about: (about.home, about.elsewhere)),
@@ -229,6 +237,7 @@ _API = {
     "remove": "LeaveGroup",
     "delete": "DeleteGroups",
 }
+_BY_ID = ("OffsetCommit", "OffsetFetch")
 _OF_ADMIN = frozenset({"describe", "describe as classic", "delete", "remove"})
 _REGEX_SINCE, _FETCH_GROUPS_SINCE, _MEMBER_FETCHES_SINCE = 1, 8, 9
 
@@ -328,6 +337,8 @@ class ConsumerDrawer(StepDrawer):
             fields, boundary = self._bent(who, api, fields)
             word = api if boundary is None else f"{api} {boundary.id}"
         carried = carried_fields(ALL_APIS[api].request, version)
+        if api in _BY_ID and version >= BY_ID_SINCE:
+            fields = {**fields, **_by_ids(fields)}
         if "fetched" in fields:
             fields = _fetching(fields, version)
         fields = {name: value for name, value in fields.items() if name in carried}
@@ -398,7 +409,7 @@ class ConsumerDrawer(StepDrawer):
                     **group,
                     "member_id": None if by_nobody else self._id(who),
                     "generation_id": -1 if by_nobody else self._epoch(who),
-                    "fetched": (FetchTopic(name=topic, partition_indexes=(number,)),),
+                    "fetched": (_fetch(topic, number),),
                     "require_stable": random.random() < 0.2,
                 }
             case "describe":
@@ -463,6 +474,18 @@ class ConsumerDrawer(StepDrawer):
             return (row(who),)
         everybody = list(self._participants.homes)
         return tuple(row(random.choice(everybody)) for _ in range(random.randint(0, 3)))
+
+
+def _by_ids(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the topics of a commit or fetch, named by their ids."""
+    return {
+        key: tuple(
+            msgspec.structs.replace(topic, name="", topic_id=topic_id(topic.name))
+            for topic in fields[key]
+        )
+        for key in ("topics", "fetched")
+        if fields.get(key)
+    }
 
 
 def _fetching(fields: dict[str, Any], version: int) -> dict[str, Any]:

@@ -113,10 +113,12 @@ class Names:
             self._topics |= {real: name for name, real in reals.items()}
             out["subscribedTopicNames"] = [reals[name] for name in names]
         if (rows := body.get("topicPartitions")) is not None:
-            out["topicPartitions"] = [
-                {**row, "topicId": self._ids.get(row["topicId"], row["topicId"])} for row in rows
-            ]
+            out["topicPartitions"] = [self._with_real_id(row) for row in rows]
         return out
+
+    def _with_real_id(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a row of a topic with the id that it has on the cluster."""
+        return {**row, "topicId": self._ids.get(row["topicId"], row["topicId"])}
 
     def _reading(self, topology: Mapping[str, Any]) -> dict[str, Any]:
         """Return a topology with the cluster's names of its source topics."""
@@ -172,6 +174,9 @@ class Names:
         if len(ours) > 1 and not self._reals:
             raise UnsupportedError(f"two topics in one request ({', '.join(sorted(ours))})")
         for row in rows:
+            if isinstance(row, dict) and "topicId" in row:
+                yield self._with_real_id(row)
+                continue
             name = row.get("name") if isinstance(row, dict) else None
             if not isinstance(name, str) or not name:
                 yield row
@@ -219,7 +224,10 @@ class Names:
             out["members"] = [self._member(row) for row in out["members"]]
         if "topics" in out:
             out["topics"] = [
-                {**t, "name": self._topics.get(t["name"], t["name"])} for t in out["topics"]
+                self._plain(t)
+                if "topicId" in t
+                else {**t, "name": self._topics.get(t["name"], t["name"])}
+                for t in out["topics"]
             ]
         return out
 

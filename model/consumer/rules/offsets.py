@@ -25,6 +25,7 @@ from fencepost.model.consumer.vocabulary import (
     MEMBER_EPOCH,
     MID,
     SINCE,
+    TOPIC_IDS,
     Caller,
     Kind,
     MemberEpoch,
@@ -41,7 +42,7 @@ from fencepost.model.table.shared_features import (
 )
 from fencepost.model.table.table import Level, Rule, Table
 
-VERSION = version_feature(9)
+VERSION = version_feature(10)
 
 _NEGATIVE, _POSITIVE = (MemberEpoch.NEGATIVE, MemberEpoch.BELOW), MemberEpoch.POSITIVE
 _PRESENT = (Caller.DYNAMIC, Caller.STATIC)
@@ -148,8 +149,16 @@ def _rows(prefix: str, stale: Error) -> tuple[Rule, ...]:
 
 COMMIT = Table(
     "OffsetCommit",
-    (VERSION, TOPICS, COORDINATOR, KIND, MID, INST, CALLER, MEMBER_EPOCH),
+    (VERSION, TOPIC_IDS, TOPICS, COORDINATOR, KIND, MID, INST, CALLER, MEMBER_EPOCH),
     (
+        Rule(
+            "CG-COMMIT-TOPIC-IDS-UNKNOWN",
+            when(topic_ids=True),
+            answer=Error.UNKNOWN_TOPIC_ID,
+            level=Level.SHOULD,
+            source=src.KAFKA_TOPIC_IDS,
+            because="an id that no topic has is refused before the group is checked",
+        ),
         *_entry("CG-COMMIT", coordinator_checks("CG-COMMIT")),
         Rule(
             "CG-COMMIT-GROUP-NOT-FOUND",
