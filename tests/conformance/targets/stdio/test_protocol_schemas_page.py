@@ -90,9 +90,14 @@ def shown_in(heading: str) -> dict[str, str]:
     return dict(re.findall(r"^([a-z.]+\.[a-z.]+) +(.+)$", section(heading), re.MULTILINE))
 
 
-def shape(cls: type[Message], indent: str = "  ") -> Iterator[str]:
-    """The fields of a message, a line each: name, type, and the versions that have it."""
+def shape(cls: type[Message], highest: int, indent: str = "  ") -> Iterator[str]:
+    """The fields of a message, a line each: name, type, and the versions that have it.
+
+    `highest`: of the API; what no version of it has is left out.
+    """
     for _, form in wire_fields(cls):
+        if form.lowest > highest:
+            continue
         item = form.type.item if isinstance(form.type, ListOf) else form.type
         kind = "bytes" if item is BYTES else item.name if isinstance(item, Scalar) else ""
         kind = {"error": "error code"}.get(kind, kind)
@@ -101,13 +106,14 @@ def shape(cls: type[Message], indent: str = "  ") -> Iterator[str]:
             since = form.nullable[0]
             kind += " or null" if since <= form.lowest else f" (or null from {since} on)"
         span = ""
-        if form.lowest or form.highest != NEWEST:
+        last = form.highest if form.highest < highest else NEWEST
+        if form.lowest or last != NEWEST:
             ends = {NEWEST: "+", form.lowest: ""}
-            span = f"{form.lowest}{ends.get(form.highest, f'-{form.highest}')}"
+            span = f"{form.lowest}{ends.get(last, f'-{last}')}"
         span += " may be left out" if form.optional else ""
         yield f"{indent + form.name:34}{kind:32}{span.strip()}".rstrip()
         if not isinstance(item, Scalar):
-            yield from shape(item, indent + "  ")
+            yield from shape(item, highest, indent + "  ")
 
 
 @pytest.mark.parametrize("name", SHOWN)
@@ -115,7 +121,7 @@ def test_every_field_of_every_body_is_shown(name: str) -> None:
     api = ALL_APIS[name]
     lines = []
     for direction, cls in (("request", api.request), ("response", api.response)):
-        lines += [f"{name} {direction}, versions {api.lowest} to {api.highest}", *shape(cls)]
+        lines += [f"{name} {direction}, versions {api.lowest} to {api.highest}", *shape(cls, api.highest)]
     shown = "```text\n" + "\n".join(lines) + "\n```"
 
     assert shown in section("## Fields of the bodies"), f"show it as\n{shown}"
