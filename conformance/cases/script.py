@@ -378,9 +378,12 @@ class Script:
         version: int | None = None,
         at_most: int | None = None,
         states: tuple[str, ...] = (),
+        types: tuple[str, ...] = (),
     ) -> None:
         """Send ListGroups from a connection of its own."""
         fields: dict[str, Any] = {"states_filter": states} if states else {}
+        if types:
+            fields["types_filter"] = types
         self.ask("admin", "ListGroups", version=version, at_most=at_most, **fields)
 
     def delete_groups(self, *groups: str, at_most: int | None = None) -> None:

@@ -56,7 +56,9 @@ from fencepost.model.messages.messages import (
     JoinGroupRequest,
     JoinGroupResponse,
     LeaveGroupRequest,
+    ListGroupsRequest,
     OffsetCommitRequest,
+    OffsetDeleteRequest,
     OffsetFetchRequest,
     SyncGroupRequest,
     SyncGroupResponse,
@@ -396,9 +398,9 @@ def commit(
     }
     work = MixedWork(group, span, request)
     work.caller = message.member_id
-    work.stored = frozenset(place for place, code in codes.items() if code == 0)
+    work.named = frozenset(place for place, code in codes.items() if code == 0)
     (done,) = machine.perform(work, rule)
-    done.emit(request.id, answer_bodies.commit_answer(message, codes))
+    done.emit(request.id, answer_bodies.rows_answer(message, codes))
     return (done.outcome(),)
 
 
@@ -432,7 +434,16 @@ HANDLERS: Mapping[type[Message], Handler] = {
     TxnOffsetCommitRequest: commit,
     ConsumerGroupHeartbeatRequest: consumer_heartbeat,
     ConsumerGroupDescribeRequest: describe,
-    **dict.fromkeys((LeaveGroupRequest, DescribeGroupsRequest, DeleteGroupsRequest), shared),
+    **dict.fromkeys(
+        (
+            LeaveGroupRequest,
+            DescribeGroupsRequest,
+            ListGroupsRequest,
+            DeleteGroupsRequest,
+            OffsetDeleteRequest,
+        ),
+        shared,
+    ),
 }
 
 # Timers and failover.

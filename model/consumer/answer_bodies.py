@@ -35,7 +35,12 @@ from fencepost.model.messages.messages import (
     LeaveGroupResponse,
     LeavingMember,
     LeftMember,
+    ListedGroup,
+    ListGroupsRequest,
+    ListGroupsResponse,
     OffsetCommitResponse,
+    OffsetDeleteRequest,
+    OffsetDeleteResponse,
     OffsetFetchResponse,
     TxnOffsetCommitRequest,
     TxnOffsetCommitResponse,
@@ -169,6 +174,29 @@ def classic_describe_answer(group_id: str, rule: Rule) -> DescribeGroupsResponse
     return DescribeGroupsResponse(groups=(row,))
 
 
+def list_answer(
+    group: ConsumerGroup | None, message: ListGroupsRequest, group_id: str, rule: Rule
+) -> ListGroupsResponse:
+    """Make the row of a group in the list; no row if it doesn't exist or no filter matches it."""
+    assert rule.answer is not None
+    code = rule.answer.value
+    if group is None or Do.ANSWER_UNLISTED in rule.effect or rule.answer is not Error.NONE:
+        return ListGroupsResponse(error_code=code)
+    is_classic = Do.ANSWER_LISTED_CLASSIC in rule.effect
+    row = ListedGroup(
+        group_id=group_id,
+        protocol_type="" if is_classic else "consumer",
+        group_state=group.state.value,
+        group_type="classic" if is_classic else "consumer",
+    )
+    filters = (message.states_filter, row.group_state), (message.types_filter, row.group_type)
+    is_listed = all(
+        not names or value.casefold() in {name.casefold() for name in names}
+        for names, value in filters
+    )
+    return ListGroupsResponse(error_code=code, groups=(row,) if is_listed else ())
+
+
 def delete_answer(group_id: str, rule: Rule) -> DeleteGroupsResponse:
     """Answer a DeleteGroups for one of its groups."""
     assert rule.answer is not None
@@ -176,10 +204,10 @@ def delete_answer(group_id: str, rule: Rule) -> DeleteGroupsResponse:
     return DeleteGroupsResponse(results=(row,))
 
 
-def commit_answer(
-    commit: CommitRequest, codes: Mapping[tuple[str, int], int | str]
-) -> CommitResponse:
-    """Answer a commit: `codes`: the error of each partition."""
+def rows_answer(
+    request: CommitRequest | OffsetDeleteRequest, codes: Mapping[tuple[str, int], int | str]
+) -> CommitResponse | OffsetDeleteResponse:
+    """Answer a commit, or a deletion of offsets; `codes`: the error of each partition."""
     topics = tuple(
         CommittedTopic(
             name=topic.name,
@@ -191,11 +219,19 @@ def commit_answer(
                 for p in topic.partitions
             ),
         )
-        for topic in commit.topics
+        for topic in request.topics
     )
-    if isinstance(commit, TxnOffsetCommitRequest):
+    if isinstance(request, TxnOffsetCommitRequest):
         return TxnOffsetCommitResponse(topics=topics)
+    if isinstance(request, OffsetDeleteRequest):
+        return OffsetDeleteResponse(error_code=Error.NONE.value, topics=topics)
     return OffsetCommitResponse(topics=topics)
+
+
+def deletion_error(rule: Rule) -> OffsetDeleteResponse:
+    """Answer an OffsetDelete with the error of a rule, which is of the whole."""
+    assert rule.answer is not None
+    return OffsetDeleteResponse(error_code=rule.answer.value)
 
 
 def fetch_answer(

@@ -50,6 +50,7 @@ class Cells(TypedDict, total=False):
     room: Cell[Room]
     topic_ids: Cell[bool]
     topics: Cell[bool]
+    subscribed: Cell[bool]
     member_epoch: Cell[MemberEpoch]
     since: Cell[Since]
     subject: Cell[Subject]

@@ -17,10 +17,10 @@ class ConsumerWork(Work[ConsumerGroup]):
 
     `start`: the group before the step; None: there was none.  `owned`: the partitions that the
     caller says it owns; None: it doesn't say.  `count`: returns the partitions of a topic; `ids`:
-    the ids of topics.  `assign`: makes a target; None: each legal one is an outcome.  `stored`:
-    topic and index of the partitions whose offsets are to be stored.  `is_bumped`: the group's
-    epoch grew in this step.  `has_new_target`: the target was made anew.  `copied`: the caller was
-    a member and became a copy of another: what the target gave to both, itself first.
+    the ids of topics.  `assign`: makes a target; None: each legal one is an outcome.  `named`:
+    topic and index of the partitions whose offsets are to be stored, or removed.  `is_bumped`: the
+    group's epoch grew in this step.  `has_new_target`: the target was made anew.  `copied`: the
+    caller was a member and became a copy of another: what the target gave to both, itself first.
     """
 
     __slots__ = (
@@ -30,9 +30,9 @@ class ConsumerWork(Work[ConsumerGroup]):
         "has_new_target",
         "ids",
         "is_bumped",
+        "named",
         "owned",
         "start",
-        "stored",
     )
 
     def __init__(
@@ -44,7 +44,7 @@ class ConsumerWork(Work[ConsumerGroup]):
         self.count: PartitionCount = lambda _: 0
         self.ids = NO_IDS
         self.assign: Assign | None = None
-        self.stored: frozenset[tuple[str, int]] = frozenset()
+        self.named: frozenset[tuple[str, int]] = frozenset()
         self.is_bumped = False
         self.has_new_target = False
         self.copied: tuple[Partitions, Partitions] | None = None
@@ -62,7 +62,7 @@ class ConsumerWork(Work[ConsumerGroup]):
         other.count = self.count
         other.ids = self.ids
         other.assign = self.assign
-        other.stored = self.stored
+        other.named = self.named
         other.is_bumped = self.is_bumped
         other.has_new_target = self.has_new_target
         other.copied = self.copied

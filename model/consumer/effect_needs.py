@@ -66,6 +66,8 @@ TABLES: dict[str, frozenset[Enum]] = {
     "OffsetCommit partition": frozenset({Do.STORE_OFFSETS}),
     "TxnOffsetCommit partition": frozenset({Do.STORE_OFFSETS}),
     "OffsetFetch": frozenset({Do.ANSWER_OFFSETS}),
+    "OffsetDelete": frozenset({Do.REMOVE_NAMED_OFFSETS}),
+    "ListGroups": frozenset({Do.ANSWER_LISTED, Do.ANSWER_LISTED_CLASSIC, Do.ANSWER_UNLISTED}),
     "failover": frozenset({Do.RELOAD}),
 }
 """Steps that read a request of some kinds, or its absence, and belong to these tables alone."""
@@ -150,7 +152,9 @@ STEPS = Steps(
     ANSWERS,
     example=Do.RESTART_SESSION,
     without_request=frozenset({"session timeout", "rebalance timeout", "failover", "cleanup"}),
-    only_answer=frozenset({"LeaveGroup", "ConsumerGroupDescribe", "DescribeGroups", "OffsetFetch"}),
+    only_answer=frozenset(
+        {"LeaveGroup", "ConsumerGroupDescribe", "DescribeGroups", "ListGroups", "OffsetFetch"}
+    ),
     welcomes={
         JOIN_TABLE: str(Do.ANSWER_ASSIGNMENT),
         BEAT_TABLE: str(Do.ANSWER_CHANGES),

@@ -80,9 +80,13 @@ class Do(Enum):
     ANSWER_OFFSETS = "answer the stored offsets"
     ANSWER_DEAD = "answer that the group is Dead"
     ANSWER_EMPTY = "answer that the group is Empty, of no protocol"
+    ANSWER_LISTED = "the group is in the list"
+    ANSWER_LISTED_CLASSIC = "the group is in the list, as a classic one"
+    ANSWER_UNLISTED = "the group is not in the list"
     # timers and storage
     RESTART_SESSION = "the session timer restarts"
     STORE_OFFSETS = "store the offsets"
+    REMOVE_NAMED_OFFSETS = "the offsets of the partitions that are named are gone"
     FORGET = "the group is gone"
     RELOAD = (
         "the group is as stored: session timers restart, a member with revocation in its state has "

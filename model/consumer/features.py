@@ -31,7 +31,11 @@ from fencepost.model.consumer.vocabulary import (
 )
 from fencepost.model.coordinator import Config
 from fencepost.model.messages.consumer_messages import ConsumerGroupHeartbeatRequest
-from fencepost.model.messages.messages import CommitRequest, OffsetCommitRequest
+from fencepost.model.messages.messages import (
+    CommitRequest,
+    OffsetCommitRequest,
+    OffsetDeleteRequest,
+)
 from fencepost.model.messages.streams_messages import StreamsGroupHeartbeatRequest
 from fencepost.model.messages.subscription import TopicPartition
 from fencepost.model.table.expr import Point
@@ -351,6 +355,20 @@ def since(member: Member | None, partition: TopicPartition, value: int) -> Since
     if partition not in assigned:
         return Since.NEVER
     return Since.BEFORE if assigned[partition] <= value else Since.AFTER
+
+
+def deletion_point(
+    group: ConsumerGroup | None,
+    delete: OffsetDeleteRequest,
+    topic: str | None,
+    here: Availability,
+    *,
+    missing: bool,
+) -> Point:
+    """Make the point of one topic of an OffsetDelete; None where it names no topic."""
+    members = () if group is None else group.members
+    subscribed = any(topic in member.topics for member in members)
+    return (group_id(delete.group_id), here, kind(group), missing, subscribed)
 
 
 def fetch_point(

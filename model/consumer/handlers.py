@@ -29,7 +29,9 @@ from fencepost.model.messages.messages import (
     DeleteGroupsRequest,
     DescribeGroupsRequest,
     LeaveGroupRequest,
+    ListGroupsRequest,
     OffsetCommitRequest,
+    OffsetDeleteRequest,
     OffsetFetchRequest,
     TxnOffsetCommitRequest,
 )
@@ -112,10 +114,10 @@ def partition_count(machine: Machine, request: Incoming, name: str) -> int:
 
 
 def named_partitions(
-    machine: Machine, request: Incoming, commit: CommitRequest
+    machine: Machine, request: Incoming, message: CommitRequest | OffsetDeleteRequest
 ) -> Iterator[tuple[TopicPartition, bool]]:
-    """Yield each partition of a commit, with True if it exists."""
-    for topic in commit.topics:
+    """Yield each partition of a commit, or of a deletion of offsets, with True if it exists."""
+    for topic in message.topics:
         count = partition_count(machine, request, topic.name)
         for part in topic.partitions:
             number = part.partition_index
@@ -219,6 +221,21 @@ def describe_as_classic(
     return (unchanged(group, request, answer, rule.id),)
 
 
+def list_groups(
+    machine: Machine,
+    group: ConsumerGroup | None,
+    request: Incoming,
+    message: ListGroupsRequest,
+    span: Span,
+    here: Availability,
+    group_id: str,
+) -> tuple[Outcome, ...]:
+    """Handle a ListGroups for one group."""
+    rule = machine.decide("ListGroups", (here, features.kind(group)))
+    answer = answer_bodies.list_answer(group, message, group_id, rule)
+    return (unchanged(group, request, answer, rule.id),)
+
+
 def delete_group(
     machine: Machine,
     group: ConsumerGroup | None,
@@ -274,13 +291,55 @@ def commit(
     for where, own in rules.items():
         assert own.answer is not None
         codes[where] = own.answer.value
-    work.stored = frozenset(p for p, own in rules.items() if Do.STORE_OFFSETS in own.effect)
-    if work.stored:
+    work.named = frozenset(p for p, own in rules.items() if Do.STORE_OFFSETS in own.effect)
+    if work.named:
         if Do.CREATE_GROUP_AT_ZERO in rule.effect:
             machine.effects[Do.CREATE_GROUP_AT_ZERO](work)
         machine.effects[Do.STORE_OFFSETS](work)
-    work.emit(request.id, answer_bodies.commit_answer(message, codes))
+    work.emit(request.id, answer_bodies.rows_answer(message, codes))
     return (work.outcome(),)
+
+
+def delete_offsets(
+    machine: Machine,
+    group: ConsumerGroup | None,
+    request: Incoming,
+    message: OffsetDeleteRequest,
+    span: Span,
+    here: Availability,
+    group_id: str,
+) -> tuple[Outcome, ...]:
+    """Handle an OffsetDelete, topic by topic: an error of the group is that of the whole."""
+    codes: dict[tuple[str, int], int | str] = {}
+    places = dict(named_partitions(machine, request, message))
+    work = ConsumerWork(group, span, request)
+    refused: Rule | None = None
+    for topic in dict.fromkeys(t.name for t in message.topics) or (None,):
+        missing = topic is not None and partition_count(machine, request, topic) == 0
+        point = features.deletion_point(group, message, topic, here, missing=missing)
+        rule = machine.decide("OffsetDelete", point)
+        assert rule.answer is not None
+        if rule.answer not in _DELETION_ROWS:
+            answer = answer_bodies.deletion_error(rule)
+            return (unchanged(group, request, answer, rule.id),)
+        if refused is None and rule.answer is not Error.NONE:
+            refused = rule
+        here_named = {place for place in places if place.topic == topic}
+        for place in here_named:
+            known = rule.answer if places[place] else Error.UNKNOWN_TOPIC_OR_PARTITION
+            codes[place] = known.value
+        work.named = frozenset(place for place in here_named if places[place])
+        (work,) = machine.perform(work, rule)
+    if refused is not None:
+        work.rule = refused.id
+    work.emit(request.id, answer_bodies.rows_answer(message, codes))
+    return (work.outcome(),)
+
+
+_DELETION_ROWS = frozenset(
+    {Error.NONE, Error.UNKNOWN_TOPIC_OR_PARTITION, Error.GROUP_SUBSCRIBED_TO_TOPIC}
+)
+"""Errors of single partitions of a deletion; other errors are of the whole."""
 
 
 def fetch(
@@ -310,10 +369,12 @@ HANDLERS: Mapping[type[Message], Handler] = {
     ConsumerGroupDescribeRequest: describe,
     LeaveGroupRequest: remove,
     DescribeGroupsRequest: describe_as_classic,
+    ListGroupsRequest: list_groups,
     DeleteGroupsRequest: delete_group,
     OffsetCommitRequest: by_names(commit),
     TxnOffsetCommitRequest: commit,
     OffsetFetchRequest: by_names(fetch),
+    OffsetDeleteRequest: delete_offsets,
 }
 
 _NOBODY = features.removal_point(ConsumerGroup(), "", None)

@@ -557,9 +557,16 @@ def store_offsets(work: ConsumerWork) -> None:
     for topic in work.request.message.topics:
         for part in topic.partitions:
             place = topic.name, part.partition_index
-            if place in work.stored:
+            if place in work.named:
                 kept[place] = Offset(*place, part.committed_offset, part.committed_metadata)
     work.group = replace(work.group, offsets=tuple(kept[place] for place in sorted(kept)))
+
+
+def remove_named_offsets(work: ConsumerWork) -> None:
+    """Remove the offsets that are named; without any, the group stays the same object."""
+    kept = tuple(o for o in work.group.offsets if (o.topic, o.partition) not in work.named)
+    if kept != work.group.offsets:
+        work.group = replace(work.group, offsets=kept)
 
 
 def forget(work: ConsumerWork) -> None:
@@ -613,7 +620,11 @@ _EFFECTS: dict[Enum, Effect] = {
     Do.ANSWER_EMPTY: _fill,
     Do.ANSWER_PARTITIONS: _fill,
     Do.ANSWER_OFFSETS: _fill,
+    Do.ANSWER_LISTED: _fill,
+    Do.ANSWER_LISTED_CLASSIC: _fill,
+    Do.ANSWER_UNLISTED: _fill,
     Do.STORE_OFFSETS: store_offsets,
+    Do.REMOVE_NAMED_OFFSETS: remove_named_offsets,
     Do.FORGET: forget,
 }
 

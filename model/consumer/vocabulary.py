@@ -188,6 +188,7 @@ TOPIC_IDS = Feature(
     "topic ids all unknown", (False, True), "whether no topic has any id of a commit"
 )
 SINCE = Feature("assigned since", tuple(Since), "since when the partition is the member's")
+SUBSCRIBED = Feature("subscribed", (False, True), "whether a member subscribes to the topic")
 SUBJECT = Feature("subject", tuple(Subject), "whose timer expired")
 STORED = Feature("stored", tuple(Stored), "what a failover finds")
 

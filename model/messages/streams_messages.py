@@ -1,4 +1,4 @@
-"""Define the messages of streams groups: StreamsGroupHeartbeat.
+"""Define the messages of streams groups: StreamsGroupHeartbeat and StreamsGroupDescribe.
 
 Tasks take the place of partitions: a subtopology, and a partition of its source topics.  The rules
 read the topology, the active tasks, the process, its rack and its tags; the other fields are of
@@ -210,6 +210,110 @@ class StreamsGroupHeartbeatResponse(Message, frozen=True, kw_only=True):
     ] = None
 
 
+class StreamsGroupDescribeRequest(Message, frozen=True, kw_only=True):
+    """A request to describe streams groups, several at once."""
+
+    API: ClassVar[str] = "StreamsGroupDescribe"
+    group_ids: Annotated[tuple[str, ...], wire("groupIds", ListOf(STRING), "0+")]
+    include_authorized_operations: Annotated[
+        bool, wire("includeAuthorizedOperations", BOOL, "0+")
+    ] = False
+
+
+class DescribedSubtopology(Message, frozen=True, kw_only=True):
+    """A part of the topology of a described group."""
+
+    subtopology_id: Annotated[str, wire("subtopologyId", STRING, "0+")]
+    source_topics: Annotated[tuple[str, ...], wire("sourceTopics", ListOf(STRING), "0+")] = ()
+    repartition_sink_topics: Annotated[
+        tuple[str, ...], wire("repartitionSinkTopics", ListOf(STRING), "0+")
+    ] = ()
+    state_changelog_topics: Annotated[
+        tuple[TopicInfo, ...], wire("stateChangelogTopics", ListOf(TopicInfo), "0+")
+    ] = ()
+    repartition_source_topics: Annotated[
+        tuple[TopicInfo, ...], wire("repartitionSourceTopics", ListOf(TopicInfo), "0+")
+    ] = ()
+
+
+class DescribedTopology(Message, frozen=True, kw_only=True):
+    """The topology of a described group; its parts are null while a source topic is missing."""
+
+    epoch: Annotated[int, wire("epoch", INT32, "0+")] = 0
+    subtopologies: Annotated[
+        tuple[DescribedSubtopology, ...] | None,
+        wire("subtopologies", ListOf(DescribedSubtopology), "0+", nullable="0+"),
+    ] = None
+
+
+class DescribedTasks(Message, frozen=True, kw_only=True):
+    """The tasks of a member, of each kind."""
+
+    active_tasks: Annotated[tuple[TaskIds, ...], wire("activeTasks", _TASKS, "0+")] = ()
+    standby_tasks: Annotated[tuple[TaskIds, ...], wire("standbyTasks", _TASKS, "0+")] = ()
+    warmup_tasks: Annotated[tuple[TaskIds, ...], wire("warmupTasks", _TASKS, "0+")] = ()
+
+
+class DescribedStreamsMember(Message, frozen=True, kw_only=True):
+    """A member of a described group."""
+
+    member_id: Annotated[str, wire("memberId", STRING, "0+")]
+    member_epoch: Annotated[int, wire("memberEpoch", INT32, "0+")]
+    instance_id: Annotated[str | None, wire("instanceId", STRING, "0+", nullable="0+")] = None
+    rack_id: Annotated[str | None, wire("rackId", STRING, "0+", nullable="0+")] = None
+    client_id: Annotated[str, wire("clientId", STRING, "0+")] = ""
+    client_host: Annotated[str, wire("clientHost", STRING, "0+")] = ""
+    topology_epoch: Annotated[int, wire("topologyEpoch", INT32, "0+")] = 0
+    process_id: Annotated[str, wire("processId", STRING, "0+")] = ""
+    user_endpoint: Annotated[
+        Endpoint | None, wire("userEndpoint", Endpoint, "0+", nullable="0+")
+    ] = None
+    client_tags: Annotated[tuple[KeyValue, ...], wire("clientTags", ListOf(KeyValue), "0+")] = ()
+    task_offsets: Annotated[
+        tuple[TaskOffset, ...], wire("taskOffsets", ListOf(TaskOffset), "0+")
+    ] = ()
+    task_end_offsets: Annotated[
+        tuple[TaskOffset, ...], wire("taskEndOffsets", ListOf(TaskOffset), "0+")
+    ] = ()
+    assignment: Annotated[DescribedTasks, wire("assignment", DescribedTasks, "0+")] = (
+        DescribedTasks()
+    )
+    target_assignment: Annotated[DescribedTasks, wire("targetAssignment", DescribedTasks, "0+")] = (
+        DescribedTasks()
+    )
+    is_classic: Annotated[bool, wire("isClassic", BOOL, "0+")] = False
+
+
+class DescribedStreamsGroup(Message, frozen=True, kw_only=True):
+    """One group's row; the topology is null beside an error."""
+
+    error_code: Annotated[int | str, wire("errorCode", ERROR, "0+")]
+    error_message: Annotated[
+        str | None, wire("errorMessage", STRING, "0+", nullable="0+", optional=True)
+    ] = None
+    group_id: Annotated[str, wire("groupId", STRING, "0+")]
+    group_state: Annotated[str, wire("groupState", STRING, "0+")] = ""
+    group_epoch: Annotated[int, wire("groupEpoch", INT32, "0+")] = 0
+    assignment_epoch: Annotated[int, wire("assignmentEpoch", INT32, "0+")] = 0
+    topology: Annotated[
+        DescribedTopology | None, wire("topology", DescribedTopology, "0+", nullable="0+")
+    ] = None
+    members: Annotated[
+        tuple[DescribedStreamsMember, ...], wire("members", ListOf(DescribedStreamsMember), "0+")
+    ] = ()
+    authorized_operations: Annotated[int, wire("authorizedOperations", INT32, "0+")] = -(2**31)
+
+
+class StreamsGroupDescribeResponse(Message, frozen=True, kw_only=True):
+    """The answer: a row for each group of the request."""
+
+    API: ClassVar[str] = "StreamsGroupDescribe"
+    throttle_time_ms: Annotated[int, wire("throttleTimeMs", INT32, "0+", optional=True)] = 0
+    groups: Annotated[
+        tuple[DescribedStreamsGroup, ...], wire("groups", ListOf(DescribedStreamsGroup), "0+")
+    ] = ()
+
+
 STREAMS_APIS: dict[str, Api] = {
     api.name: api
     for api in (
@@ -221,6 +325,15 @@ STREAMS_APIS: dict[str, Api] = {
             0,
             StreamsGroupHeartbeatRequest,
             StreamsGroupHeartbeatResponse,
+        ),
+        Api(
+            "StreamsGroupDescribe",
+            89,
+            0,
+            0,
+            0,
+            StreamsGroupDescribeRequest,
+            StreamsGroupDescribeResponse,
         ),
     )
 }

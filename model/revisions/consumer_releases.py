@@ -44,19 +44,21 @@ _TABLES = (
     leave.MEMBER_REMOVAL,
     describe.DESCRIBE,
     describe.CLASSIC_DESCRIBE,
+    describe.LIST,
     describe.DELETE,
     offsets.COMMIT,
     offsets.COMMIT_PARTITION,
     offsets.FETCH,
     offsets.TXN_COMMIT,
     offsets.TXN_COMMIT_PARTITION,
+    offsets.DELETE_OFFSETS,
     timers.SESSION,
     timers.REBALANCE,
     timers.FAILOVER,
     timers.CLEANUP,
 )
 
-_VERSIONS = ((0, 1), (0, 1), (0, 5), (0, 6), (0, 2), (2, 10), (1, 10), (0, 5))
+_VERSIONS = ((0, 1), (0, 1), (0, 5), (0, 6), (0, 5), (0, 2), (2, 10), (1, 10), (0, 5), (0, 0))
 
 CONSUMER_4_3 = Revision(
     "consumer-4.3",

@@ -17,7 +17,7 @@ from fencepost.model.table.table import Rule
 from fencepost.model.work import Incoming
 from fencepost.properties.proofs.consumer_effects import BEGINS, EFFECTS
 from fencepost.properties.proofs.consumer_guards import MEANINGS
-from fencepost.properties.proofs.consumer_theory import FIRES, answer_of
+from fencepost.properties.proofs.consumer_theory import FIRES, MAY_DO_NOTHING, answer_of
 from fencepost.properties.proofs.performing import Performer, compared
 from fencepost.properties.proofs.theory import AbstractEffect, Effects, partly
 from fencepost.properties.worlds.consumer_abstraction import (
@@ -46,8 +46,8 @@ def abstract_consumer_step_of(view: StepView, effects: Effects = EFFECTS) -> str
         if (wrong := _guard_fails(rule, before, sent)) is not None:
             return wrong
         changed = _all(groups, tuple(effects[do] for do in rule.effect), sent, after)
-        may_store = Do.STORE_OFFSETS in rule.effect
-        goes_on = may_store or sent is not event  # a row for who an earlier row removed
+        may_do_nothing = bool(MAY_DO_NOTHING & set(rule.effect))
+        goes_on = may_do_nothing or sent is not event  # a row for who an earlier row removed
         groups = [*changed, *groups] if goes_on else changed
     return compared(groups, after, view.rules) or _answer_differs(turns, event)
 

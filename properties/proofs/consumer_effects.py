@@ -356,6 +356,9 @@ EFFECTS: Effects = {
     Do.STORE_OFFSETS: AbstractEffect(
         (becomes(OFFSETS, TRUE),), leaves_out="the offsets themselves"
     ),
+    Do.REMOVE_NAMED_OFFSETS: AbstractEffect(
+        (becomes(OFFSETS, negate(TRUE)),), leaves_out="the offsets themselves"
+    ),
     Do.FORGET: AbstractEffect(_NOBODY),
     Do.RELOAD: AbstractEffect(
         (

@@ -92,7 +92,8 @@ RUNS = {
     sig.REBALANCE_END: sig.HURRIED.now(sig.CALLER),
     sig.CLEANUP: all_of(sig.EXISTS.now(), negate(sig.has_members()), negate(sig.OFFSETS.now())),
 }
-_STORES = frozenset({Do.STORE_OFFSETS})
+MAY_DO_NOTHING = frozenset({Do.STORE_OFFSETS, Do.REMOVE_NAMED_OFFSETS})
+"""Steps that leave all as it is where each partition is refused, or has no offset."""
 
 
 def paths(revision: Revision, overrides: Effects) -> tuple[Path, ...]:
@@ -133,7 +134,7 @@ def _of_rule(
         unknown=unknown,
     )
     yield path
-    if _STORES & set(rule.effect):  # where each partition is refused
+    if MAY_DO_NOTHING & set(rule.effect):
         yield replace(path, stages=(Stage(tuple(conditions)),), unknown=())
 
 

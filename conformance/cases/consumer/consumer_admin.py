@@ -102,3 +102,64 @@ def deletion_of_an_empty_group(s: ConsumerScript) -> None:
 def deletion_of_an_absent_group(s: ConsumerScript) -> None:
     """Only a group that exists can be deleted."""
     s.delete_groups()
+
+
+@case("CG-LIST-GROUP")
+def list_of_groups_in_each_state(s: ConsumerScript) -> None:
+    """A list shows each group with its type and state: as a released member makes it, and Empty."""
+    s.join("A1")
+    s.join("b", group="other")
+    s.list_groups()
+    s.release("A1")
+    s.leave("b", group="other")
+    s.list_groups()
+
+
+@case("CG-LIST-GROUP")
+def list_while_partitions_move(s: ConsumerScript) -> None:
+    """A list shows a group whose members have partitions to give up or to wait for."""
+    s.join("A1", "B1")
+    s.list_groups()
+    s.beat("A1", "A1")
+    s.list_groups()
+    s.beat("B1")
+    s.list_groups()
+
+
+@case("CG-LIST-GROUP")
+def list_by_state_and_type(s: ConsumerScript) -> None:
+    """A list has only groups of the states and types that it asks for, in capitals or not."""
+    s.join("A1")
+    for states in (("Stable",), ("stable",), ("Empty",), ("Empty", "STABLE"), ("unheard of",)):
+        s.list_groups(states=states)
+    for types in (("consumer",), ("CONSUMER",), ("classic",), ("streams", "consumer")):
+        s.list_groups(types=types)
+    s.list_groups(states=("Stable",), types=("classic",))
+
+
+@case("CG-LIST-GROUP")
+def list_in_older_versions(s: ConsumerScript) -> None:
+    """Up to version 3 a list shows neither state nor type, in version 4 no type."""
+    s.join("A1")
+    s.list_groups(version=3)
+    s.list_groups(version=4, states=("Stable",))
+
+
+@case("CG-LIST-SIMPLE")
+def list_of_a_group_of_offsets(s: ConsumerScript) -> None:
+    """A group that a commit made is listed as an Empty classic group of no protocol."""
+    s.commit("x", member_id="", epoch=-1)
+    s.list_groups()
+    s.list_groups(types=("classic",))
+    s.list_groups(types=("consumer",))
+
+
+@case("CG-LIST-NO-GROUP")
+def list_without_groups(s: ConsumerScript) -> None:
+    """A list has no group that was deleted, nor one that only a refused request named."""
+    s.beat("x", member_id="nobody", epoch=1)
+    s.list_groups()
+    s.join("A1")
+    s.leave("A1")
+    s.delete_groups()
+    s.list_groups()

@@ -391,3 +391,67 @@ def fetch_by_an_unknown_id(s: ConsumerScript) -> None:
     s.fetch("A1", topic="missing", epoch=EpochOf("A1", plus=7), version=10)
     s.fetch("x", member_id=NOBODY, epoch=1, topic="missing", version=10)
     s.fetch("x", member_id=None, epoch=-1, topic=("t", "missing"), version=10)
+
+
+@case("CG-OFFSET-DELETE-SUBSCRIBED", "CG-OFFSET-DELETE-UNSUBSCRIBED")
+def deletion_of_offsets_by_subscription(s: ConsumerScript) -> None:
+    """Offsets of a topic to which a member subscribes stay; those of another are deleted."""
+    s.join("A1")
+    s.commit("A1", topic=("t", "u"), parts=(0, 1))
+    s.delete_offsets("t", "u")
+    s.fetch("A1", topic=("t", "u"), parts=(0, 1))
+    s.release("A1")
+    s.delete_offsets("t")
+
+
+@case("CG-OFFSET-DELETE-UNSUBSCRIBED")
+def deletion_of_offsets_after_another_subscription(s: ConsumerScript) -> None:
+    """The subscription counts at once, before its partitions are given up."""
+    s.reconciled("A1")
+    s.commit("A1")
+    s.beat("A1", subscribed_topic_names=("u",), owns=None)
+    s.delete_offsets("t", "u")
+    s.fetch("x", member_id=None, epoch=-1)
+
+
+@case("CG-OFFSET-DELETE-EMPTY")
+def deletion_of_offsets_of_an_empty_group(s: ConsumerScript) -> None:
+    """All offsets of a group without members can be deleted; the group stays."""
+    s.join("A1")
+    s.commit("A1", parts=(0, 1))
+    s.leave("A1")
+    s.delete_offsets("t")
+    s.fetch("x", member_id=None, epoch=-1, parts=(0, 1))
+    s.delete_offsets("t", partitions=(1,))
+    s.describe()
+
+
+@case("CG-OFFSET-DELETE-EMPTY")
+def deletion_of_offsets_of_a_group_of_offsets(s: ConsumerScript) -> None:
+    """The last offset of a group that a commit made is deleted; the group is still listed."""
+    s.commit("x", member_id="", epoch=-1)
+    s.delete_offsets("t", partitions=(0, 1))
+    s.fetch("x", member_id=None, epoch=-1)
+    s.list_groups()
+
+
+@case("CG-OFFSET-DELETE-TOPIC-UNKNOWN", features=("missing-topics",))
+def deletion_of_offsets_of_a_missing_topic(s: ConsumerScript) -> None:
+    """A topic that doesn't exist is refused, also one to which a member subscribes."""
+    s.join("A1", topics=("t", "missing"))
+    s.delete_offsets("missing", "t", "u")
+    s.delete_offsets("u", partitions=(99,))
+
+
+@case("CG-OFFSET-DELETE-ABSENT")
+def deletion_of_offsets_of_an_absent_group(s: ConsumerScript) -> None:
+    """A deletion of offsets names a group that doesn't exist, whatever the topics."""
+    s.delete_offsets("t")
+    s.delete_offsets("missing")
+    s.delete_offsets()
+
+
+@case("CG-OFFSET-DELETE-GROUP-ID-INVALID")
+def deletion_of_offsets_without_a_group_name(s: ConsumerScript) -> None:
+    """A deletion of offsets has the group id ""."""
+    s.delete_offsets("t", group="")

@@ -86,7 +86,10 @@ from fencepost.model.messages.consumer_messages import (
     ConsumerGroupHeartbeatRequest,
 )
 from fencepost.model.messages.draft_messages import ALL_APIS
-from fencepost.model.messages.streams_messages import StreamsGroupHeartbeatRequest
+from fencepost.model.messages.streams_messages import (
+    StreamsGroupDescribeRequest,
+    StreamsGroupHeartbeatRequest,
+)
 
 HangUp = Callable[[], None]
 _QUIET_S = 0.5
@@ -270,6 +273,8 @@ def harmless(api: str, version: int, group_id: str) -> dict[str, Any]:
             return task.to_body(version)
         case "ConsumerGroupDescribe":
             return ConsumerGroupDescribeRequest(group_ids=(group_id,)).to_body(version)
+        case "StreamsGroupDescribe":
+            return StreamsGroupDescribeRequest(group_ids=(group_id,)).to_body(version)
         case _:
             return {}
 

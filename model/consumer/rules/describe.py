@@ -1,4 +1,4 @@
-"""ConsumerGroupDescribe, DescribeGroups and DeleteGroups: a group as administrators see it."""
+"""Describe, list and delete groups: ConsumerGroupDescribe and the APIs of classic groups."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from fencepost.model.table.entry_checks import coordinator_checks, entry_checks
 from fencepost.model.table.shared_features import (
     COORDINATOR,
     GROUP_ID,
+    Availability,
     version_feature,
 )
 from fencepost.model.table.table import Level, Rule, Table
@@ -73,6 +74,50 @@ CLASSIC_DESCRIBE = Table(
             level=Level.SHOULD,
             source=src.KAFKA_SIMPLE,
             because="a group of offsets alone is of no protocol, and this API has it",
+        ),
+    ),
+)
+
+LIST = Table(
+    "ListGroups",
+    (COORDINATOR, KIND),
+    (
+        Rule(
+            "CG-LIST-COORDINATOR-LOADING",
+            when(coordinator=Availability.LOADING),
+            answer=Error.COORDINATOR_LOAD_IN_PROGRESS,
+            level=Level.SHOULD,
+            source=src.KAFKA_CHECKS,
+            because="the coordinator has not loaded its groups yet",
+        ),
+    ),
+    (
+        Rule(
+            "CG-LIST-GROUP",
+            when(kind=(Kind.EMPTY, Kind.CONSUMER)),
+            (Do.ANSWER_LISTED,),
+            Error.NONE,
+            level=Level.SHOULD,
+            source=src.KAFKA_LISTING,
+            because="a coordinator lists each of its groups, with its type and state",
+        ),
+        Rule(
+            "CG-LIST-SIMPLE",
+            when(kind=Kind.SIMPLE),
+            (Do.ANSWER_LISTED_CLASSIC,),
+            Error.NONE,
+            level=Level.SHOULD,
+            source=src.KAFKA_SIMPLE,
+            because="a group of offsets alone is an Empty classic group of no protocol",
+        ),
+        Rule(
+            "CG-LIST-NO-GROUP",
+            when(kind=Kind.ABSENT),
+            (Do.ANSWER_UNLISTED,),
+            Error.NONE,
+            level=Level.SHOULD,
+            source=src.KAFKA_LISTING,
+            because="a coordinator lists only groups that exist",
         ),
     ),
 )

@@ -1,6 +1,7 @@
-"""OffsetCommit, TxnOffsetCommit, OffsetFetch: who writes and reads offsets, by member epoch.
+"""OffsetCommit, TxnOffsetCommit, OffsetFetch, OffsetDelete: who writes, reads, deletes offsets.
 
-Neither looks at the instance: a wrong one commits.  Nor does either restart a timer.
+Commits and fetches go by member epoch.  Neither looks at the instance: a wrong one commits.  Nor
+does either restart a timer.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from fencepost.model.consumer.vocabulary import (
     MEMBER_EPOCH,
     MID,
     SINCE,
+    SUBSCRIBED,
     TOPIC_IDS,
     Caller,
     Kind,
@@ -314,6 +316,58 @@ FETCH = Table(
             level=Level.SHOULD,
             source=src.KIP_OFFSETS,
             because="the fetch has another epoch than the member",
+        ),
+    ),
+)
+
+DELETE_OFFSETS = Table(
+    "OffsetDelete",
+    (GROUP_ID, COORDINATOR, KIND, TOPICS, SUBSCRIBED),
+    (
+        *entry_checks("CG-OFFSET-DELETE"),
+        Rule(
+            "CG-OFFSET-DELETE-ABSENT",
+            when(kind=Kind.ABSENT),
+            answer=Error.GROUP_ID_NOT_FOUND,
+            level=Level.SHOULD,
+            source=src.KAFKA_OFFSET_DELETE,
+            because="only a group that exists has offsets to delete",
+        ),
+        Rule(
+            "CG-OFFSET-DELETE-TOPIC-UNKNOWN",
+            when(topics=True),
+            answer=Error.UNKNOWN_TOPIC_OR_PARTITION,
+            level=Level.SHOULD,
+            source=src.KAFKA_OFFSET_DELETE,
+            because="only topics that exist have offsets to delete",
+        ),
+    ),
+    (
+        Rule(
+            "CG-OFFSET-DELETE-EMPTY",
+            when(kind=(Kind.SIMPLE, Kind.EMPTY)),
+            (Do.REMOVE_NAMED_OFFSETS,),
+            Error.NONE,
+            level=Level.SHOULD,
+            source=src.KAFKA_OFFSET_DELETE,
+            because="the group has no members, so none subscribes to the topic",
+        ),
+        Rule(
+            "CG-OFFSET-DELETE-SUBSCRIBED",
+            when(kind=Kind.CONSUMER, subscribed=True),
+            answer=Error.GROUP_SUBSCRIBED_TO_TOPIC,
+            level=Level.SHOULD,
+            source=src.KAFKA_OFFSET_DELETE,
+            because="a member, live or released, subscribes to the topic",
+        ),
+        Rule(
+            "CG-OFFSET-DELETE-UNSUBSCRIBED",
+            when(kind=Kind.CONSUMER, subscribed=False),
+            (Do.REMOVE_NAMED_OFFSETS,),
+            Error.NONE,
+            level=Level.SHOULD,
+            source=src.KAFKA_OFFSET_DELETE,
+            because="no member subscribes to the topic",
         ),
     ),
 )

@@ -121,7 +121,10 @@ def test_every_field_of_every_body_is_shown(name: str) -> None:
     api = ALL_APIS[name]
     lines = []
     for direction, cls in (("request", api.request), ("response", api.response)):
-        lines += [f"{name} {direction}, versions {api.lowest} to {api.highest}", *shape(cls, api.highest)]
+        lines += [
+            f"{name} {direction}, versions {api.lowest} to {api.highest}",
+            *shape(cls, api.highest),
+        ]
     shown = "```text\n" + "\n".join(lines) + "\n```"
 
     assert shown in section("## Fields of the bodies"), f"show it as\n{shown}"
