@@ -52,6 +52,11 @@ from fencepost.model.messages.messages import (
     TxnOffsetCommitResponse,
 )
 from fencepost.model.messages.shapes import Message
+from fencepost.model.messages.streams_messages import (
+    DescribedStreamsGroup,
+    StreamsGroupDescribeRequest,
+    StreamsGroupDescribeResponse,
+)
 
 Json = dict[str, Any]
 
@@ -164,6 +169,11 @@ def refused_message(message: Message, version: int, code: int) -> Message:
                 DescribedConsumerGroup(group_id=g, error_code=code) for g in message.group_ids
             )
             return ConsumerGroupDescribeResponse(groups=tuple(consumers))
+        case StreamsGroupDescribeRequest():
+            streams = (
+                DescribedStreamsGroup(group_id=g, error_code=code) for g in message.group_ids
+            )
+            return StreamsGroupDescribeResponse(groups=tuple(streams))
         case DeleteGroupsRequest():
             deleted = (DeletedGroup(group_id=g, error_code=code) for g in message.groups_names)
             return DeleteGroupsResponse(results=tuple(deleted))

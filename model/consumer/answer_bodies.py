@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from fencepost.model.consumer.effects import Do
-from fencepost.model.consumer.group import ConsumerGroup, Member, Partitions
+from fencepost.model.consumer.group import ConsumerGroup, GroupState, Member, Partitions
 from fencepost.model.consumer.topics import TopicIds, by_topic, rows_of
 from fencepost.model.messages.consumer_messages import (
     ConsumerAssignment,
@@ -174,22 +174,38 @@ def classic_describe_answer(group_id: str, rule: Rule) -> DescribeGroupsResponse
     return DescribeGroupsResponse(groups=(row,))
 
 
+_STATE_FILTERS = {GroupState.NOT_READY: "not_ready"}
+"""States that a list is not asked for by their own names; seen on 4.2.0 and 4.4.0."""
+
+
 def list_answer(
-    group: ConsumerGroup | None, message: ListGroupsRequest, group_id: str, rule: Rule
+    group: ConsumerGroup | None,
+    message: ListGroupsRequest,
+    group_id: str,
+    rule: Rule,
+    kind: str = "consumer",
+    state: GroupState | None = None,
 ) -> ListGroupsResponse:
-    """Make the row of a group in the list; no row if it doesn't exist or no filter matches it."""
+    """Make the row of a group in the list; no row if it doesn't exist or no filter matches it.
+
+    `kind`: the type of the group.  `state`: None is the group's own.
+    """
     assert rule.answer is not None
     code = rule.answer.value
     if group is None or Do.ANSWER_UNLISTED in rule.effect or rule.answer is not Error.NONE:
         return ListGroupsResponse(error_code=code)
     is_classic = Do.ANSWER_LISTED_CLASSIC in rule.effect
+    shown = state or group.state
     row = ListedGroup(
         group_id=group_id,
-        protocol_type="" if is_classic else "consumer",
-        group_state=group.state.value,
-        group_type="classic" if is_classic else "consumer",
+        protocol_type="" if is_classic else kind,
+        group_state=shown.value,
+        group_type="classic" if is_classic else kind,
     )
-    filters = (message.states_filter, row.group_state), (message.types_filter, row.group_type)
+    filters = (
+        (message.states_filter, _STATE_FILTERS.get(shown, shown.value)),
+        (message.types_filter, row.group_type),
+    )
     is_listed = all(
         not names or value.casefold() in {name.casefold() for name in names}
         for names, value in filters

@@ -51,9 +51,13 @@ class Phase(Enum):
 
 
 class GroupState(Enum):
-    """State of a group in descriptions, by Kafka's names."""
+    """State of a group in descriptions, by Kafka's names.
+
+    NOT_READY: of a streams group while a source topic is missing.
+    """
 
     EMPTY = "Empty"
+    NOT_READY = "NotReady"
     ASSIGNING = "Assigning"
     RECONCILING = "Reconciling"
     STABLE = "Stable"

@@ -16,21 +16,36 @@ from functools import partial
 import msgspec
 from msgspec.structs import replace
 
-from fencepost.model.consumer import features, handlers
+from fencepost.model.consumer import answer_bodies, features, handlers
 from fencepost.model.consumer.cells import COLUMNS
 from fencepost.model.consumer.consumer_protocol import CONSUMER
 from fencepost.model.consumer.consumer_work import ConsumerWork
 from fencepost.model.consumer.effect_needs import STEPS
-from fencepost.model.consumer.group import ConsumerGroup
+from fencepost.model.consumer.group import ConsumerGroup, GroupState
 from fencepost.model.consumer.topics import partitions_in, rows_of
 from fencepost.model.consumer.vocabulary import BEAT_TABLE, JOIN_TABLE
 from fencepost.model.machine import Machine
 from fencepost.model.messages.consumer_messages import (
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupDescribeResponse,
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
+    DescribedAssignment,
+    DescribedConsumer,
+    DescribedConsumerGroup,
+    DescribedTopic,
 )
-from fencepost.model.messages.shapes import Message
+from fencepost.model.messages.messages import ListGroupsRequest
+from fencepost.model.messages.shapes import NO_UUID, Message
 from fencepost.model.messages.streams_messages import (
+    DescribedStreamsGroup,
+    DescribedStreamsMember,
+    DescribedSubtopology,
+    DescribedTasks,
+    DescribedTopology,
+    KeyValue,
+    StreamsGroupDescribeRequest,
+    StreamsGroupDescribeResponse,
     StreamsGroupHeartbeatRequest,
     StreamsGroupHeartbeatResponse,
     TaskIds,
@@ -40,7 +55,7 @@ from fencepost.model.messages.subscription import TopicPartition
 from fencepost.model.protocol import Protocol
 from fencepost.model.table.expr import Feature
 from fencepost.model.table.shared_features import Availability
-from fencepost.model.work import Incoming, Outcome, Span
+from fencepost.model.work import Incoming, Outcome, Span, unchanged
 
 
 class Tasks(Enum):
@@ -237,15 +252,150 @@ def heartbeat(
     )
 
 
+def _state(machine: Machine, request: Incoming, group: ConsumerGroup) -> GroupState:
+    """Return the state of a group: without a source topic it is not ready."""
+    parts = () if group.topology is None else group.topology.subtopologies
+    topics = {topic for part in parts for topic in part.source_topics}
+    is_ready = all(handlers.partition_count(machine, request, topic) for topic in topics)
+    return group.state if is_ready or not group.members else GroupState.NOT_READY
+
+
+def _described_tasks(assignment: DescribedAssignment) -> DescribedTasks:
+    """Return described partitions as active tasks."""
+    rows = sorted(assignment.topic_partitions, key=lambda row: row.topic_name)
+    tasks = (TaskIds(subtopology_id=row.topic_name, partitions=row.partitions) for row in rows)
+    return DescribedTasks(active_tasks=tuple(tasks))
+
+
+def _described(
+    row: DescribedConsumerGroup, group: ConsumerGroup | None, state: GroupState | None
+) -> DescribedStreamsGroup:
+    """Return the description of a group as one of a streams group."""
+    if group is None or group.topology is None or state is None:
+        return DescribedStreamsGroup(error_code=row.error_code, group_id=row.group_id)
+    epoch = group.topology.epoch
+    members = []
+    for member in row.members:
+        profile = msgspec.json.decode(member.subscribed_topic_regex or "[]", type=_Profile)
+        members.append(
+            DescribedStreamsMember(
+                member_id=member.member_id,
+                member_epoch=member.member_epoch,
+                instance_id=member.instance_id,
+                rack_id=profile.rack_id or None,
+                client_id=member.client_id,
+                topology_epoch=epoch,
+                process_id=profile.process_id,
+                client_tags=tuple(KeyValue(key=key, value=value) for key, value in profile.tags),
+                assignment=_described_tasks(member.assignment),
+                target_assignment=_described_tasks(member.target_assignment),
+            )
+        )
+    parts = tuple(
+        DescribedSubtopology(
+            subtopology_id=part.subtopology_id,
+            source_topics=part.source_topics,
+            repartition_sink_topics=part.repartition_sink_topics,
+            state_changelog_topics=part.state_changelog_topics,
+            repartition_source_topics=part.repartition_source_topics,
+        )
+        for part in group.topology.subtopologies
+    )
+    return DescribedStreamsGroup(
+        error_code=row.error_code,
+        group_id=row.group_id,
+        group_state=state.value,
+        group_epoch=row.group_epoch,
+        assignment_epoch=row.assignment_epoch,
+        topology=DescribedTopology(epoch=epoch, subtopologies=parts),
+        members=tuple(members),
+    )
+
+
+def _targets_in(answer: Message | None) -> Message | None:
+    """Return the targets in a description, as one of the consumer protocol has them."""
+    if not isinstance(answer, StreamsGroupDescribeResponse):
+        return None
+    groups = tuple(
+        DescribedConsumerGroup(
+            error_code=row.error_code,
+            group_id=row.group_id,
+            members=tuple(
+                DescribedConsumer(
+                    member_id=member.member_id,
+                    member_epoch=member.member_epoch,
+                    target_assignment=DescribedAssignment(
+                        topic_partitions=tuple(
+                            DescribedTopic(
+                                topic_id=NO_UUID,
+                                topic_name=tasks.subtopology_id,
+                                partitions=tasks.partitions,
+                            )
+                            for tasks in member.target_assignment.active_tasks
+                        )
+                    ),
+                )
+                for member in row.members
+            ),
+        )
+        for row in answer.groups
+    )
+    return ConsumerGroupDescribeResponse(groups=groups)
+
+
+def describe(
+    machine: Machine,
+    group: ConsumerGroup | None,
+    request: Incoming,
+    message: StreamsGroupDescribeRequest,
+    span: Span,
+    here: Availability,
+    group_id: str,
+) -> tuple[Outcome, ...]:
+    """Handle a StreamsGroupDescribe for one of its groups."""
+    inner = ConsumerGroupDescribeRequest(group_ids=message.group_ids)
+    observed = _targets_in(request.observed)
+    asked = replace(request, message=inner, version=1, observed=observed)
+    state = None if group is None else _state(machine, request, group)
+    outcomes = []
+    for outcome in handlers.describe(machine, group, asked, inner, span, here, group_id):
+        (emission,) = outcome.emissions
+        assert isinstance(emission.message, ConsumerGroupDescribeResponse)
+        rows = tuple(_described(row, outcome.group, state) for row in emission.message.groups)
+        answer = StreamsGroupDescribeResponse(groups=rows)
+        outcomes.append(replace(outcome, emissions=(replace(emission, message=answer),)))
+    return tuple(outcomes)
+
+
+def list_groups(
+    machine: Machine,
+    group: ConsumerGroup | None,
+    request: Incoming,
+    message: ListGroupsRequest,
+    span: Span,
+    here: Availability,
+    group_id: str,
+) -> tuple[Outcome, ...]:
+    """Handle a ListGroups for one group."""
+    rule = machine.decide("ListGroups", (here, features.kind(group)))
+    state = None if group is None else _state(machine, request, group)
+    answer = answer_bodies.list_answer(group, message, group_id, rule, "streams", state)
+    return (unchanged(group, request, answer, rule.id),)
+
+
 STREAMS: Protocol[ConsumerGroup, ConsumerWork] = Protocol(
     name="streams",
-    apis=("StreamsGroupHeartbeat",),
+    apis=("StreamsGroupHeartbeat", "StreamsGroupDescribe", "ListGroups"),
     columns=COLUMNS,
     steps=STEPS,
     work=ConsumerWork,
     effects=CONSUMER.effects,
     open_effects=CONSUMER.open_effects,
-    handlers={StreamsGroupHeartbeatRequest: heartbeat},
+    handlers={
+        StreamsGroupHeartbeatRequest: heartbeat,
+        StreamsGroupDescribeRequest: describe,
+        ListGroupsRequest: list_groups,
+    },
     timers=CONSUMER.timers,
     failover=CONSUMER.failover,
     operations={},

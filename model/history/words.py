@@ -257,7 +257,7 @@ def answer_words(api: str, body: Body | None, names: Names) -> str:
         parts += _joined(body, names)
     elif api in _HEARTBEATS:
         parts += _beaten(body, names)
-    elif api == "ConsumerGroupDescribe":
+    elif api in {"ConsumerGroupDescribe", "StreamsGroupDescribe"}:
         parts += [_described(row, names) for row in body.get("groups", ())]
     elif "assignment" in body and body.get("errorCode") == 0:
         parts.append(f"assignment {decoded(body['assignment'])}")
@@ -448,7 +448,8 @@ _ASSIGNMENTS = {"assigned": "assignment", "target": "targetAssignment"}
 
 
 def _of_member(row: Body, key: str, names: Names) -> str:
-    return partitions((row.get(key) or {}).get("topicPartitions"), names)
+    parts = row.get(key) or {}
+    return partitions(parts.get("topicPartitions", parts.get("activeTasks")), names)
 
 
 def _leaver(row: Body, names: Names) -> str:

@@ -43,6 +43,10 @@ from fencepost.model.messages.shapes import (
     wire,
     wire_fields,
 )
+from fencepost.model.messages.streams_messages import (
+    StreamsGroupDescribeRequest,
+    StreamsGroupDescribeResponse,
+)
 
 
 class DescribeGroupsRequest(Message, frozen=True, kw_only=True):
@@ -306,7 +310,7 @@ class CommitPartition(Message, frozen=True, kw_only=True):
     ] = ""
 
 
-class TopicOfOffsets(Message, frozen=True, kw_only=True):
+class TopicOfOffsets(Message, frozen=True, kw_only=True, repr_omit_defaults=True):
     """A topic of a commit or fetch: it has a name, and from version 10 on an id in its place."""
 
     name: Annotated[str, wire("name", STRING, "0-9")] = ""
@@ -611,7 +615,7 @@ def groups_of(message: Message, version: int) -> list[str] | None:
     match message:
         case DescribeGroupsRequest():
             return list(dict.fromkeys(message.groups))
-        case ConsumerGroupDescribeRequest():
+        case ConsumerGroupDescribeRequest() | StreamsGroupDescribeRequest():
             return list(dict.fromkeys(message.group_ids))
         case DeleteGroupsRequest():
             return list(dict.fromkeys(message.groups_names))
@@ -631,6 +635,8 @@ def about_nothing(request: Message) -> Message:
         return DeleteGroupsResponse()
     if isinstance(request, ConsumerGroupDescribeRequest):
         return ConsumerGroupDescribeResponse()
+    if isinstance(request, StreamsGroupDescribeRequest):
+        return StreamsGroupDescribeResponse()
     return DescribeGroupsResponse()
 
 
@@ -641,6 +647,7 @@ def merged(messages: list[Message]) -> Message:
         case (
             DescribeGroupsResponse()
             | ConsumerGroupDescribeResponse()
+            | StreamsGroupDescribeResponse()
             | ListGroupsResponse()
             | OffsetFetchResponse()
         ):

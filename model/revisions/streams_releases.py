@@ -12,7 +12,8 @@ from dataclasses import replace
 
 from fencepost.model.consumer.cells import DANGLING, LIVE, OTHER, OWN, UNMAPPED, when
 from fencepost.model.consumer.effects import Do
-from fencepost.model.consumer.rules import beat, join, leave, timers
+from fencepost.model.consumer.rules import beat, describe, join, leave, timers
+from fencepost.model.consumer.rules.rule_sources import KAFKA_20442
 from fencepost.model.consumer.streams import OTHER_TOPOLOGY, STREAMS, TASKS, Tasks
 from fencepost.model.messages.errors import Error
 from fencepost.model.revision import Difference, DropRule, SetRule, derive
@@ -26,6 +27,8 @@ _TABLES = (
     join.TABLE,
     beat.TABLE,
     leave.TABLE,
+    describe.DESCRIBE,
+    describe.LIST,
     timers.SESSION,
     timers.REBALANCE,
     timers.FAILOVER,
@@ -37,6 +40,7 @@ _IMPOSSIBLE = {
     "ASSIGNOR": "a streams heartbeat asks for no assignor",
     "IDLE": "each thread has a process",
     "-CLASSIC": "a streams group has no classic members",
+    "SIMPLE": "no commit makes a streams group",
     "LEGACY": "only an older version of another request lacks the member id",
     "CG-REBALANCE-EXPIRED-RELEASED": "a released streams member has nothing to give up",
 }
@@ -101,6 +105,10 @@ def _of_streams(rule: Rule) -> Rule:
         new = replace_steps(new, {Do.ANSWER_CHANGES: (Do.ANSWER_CHANGED_TASKS,)}).but(
             because=f"{new.because}; the answer has only changed tasks"
         )
+    if Do.ANSWER_DESCRIPTION in rule.effect:
+        new = replace_steps(new, {Do.ANSWER_DESCRIPTION: (Do.ANSWER_DESCRIPTION_KEPT,)}).but(
+            because="tasks that a member must give up are not its own any more"
+        )
     if Do.RELEASE in rule.effect:
         return replace_steps(new, {Do.RELEASE: (Do.RELEASE_SETTLED,)}).but(
             because=f"{rule.because}; it has nothing to wait for when it returns",
@@ -131,7 +139,7 @@ _DERIVED = derive(
     "streams-4.4",
     "streams groups of Apache Kafka 4.4.0; a subscription is a process with its rack and tags",
     tuple(_differences()),
-    {"StreamsGroupHeartbeat": (0, 0)},
+    {"StreamsGroupHeartbeat": (0, 0), "StreamsGroupDescribe": (0, 0), "ListGroups": (0, 5)},
 )
 STREAMS_4_4 = replace(
     _DERIVED,
@@ -189,10 +197,31 @@ def _without_instances() -> Iterator[SetRule]:
             yield SetRule(table.name, new, _UNSUPPORTED)
 
 
+def _without_settling() -> Iterator[SetRule]:
+    """Yield the rules that leave the target of a group without members as it is."""
+    for table, rule in STREAMS_4_4.rules():
+        if Do.SETTLE_EMPTY in rule.effect:
+            because = rule.because.removesuffix(leave.SETTLED)
+            new = replace_steps(rule, {Do.SETTLE_EMPTY: ()}).but(because=because)
+            yield SetRule(table.name, new, KAFKA_20442)
+
+
+def _older() -> tuple[Difference, ...]:
+    """Return all differences of older streams groups; of two about one rule, one rule of both."""
+    unsettled = {d.rule_id: d for d in _without_settling()}
+    for difference in _without_instances():
+        if (other := unsettled.get(difference.rule_id)) is not None:
+            rule = other.rule.but(defensive=difference.rule.defensive)
+            unsettled[difference.rule_id] = SetRule(difference.table, rule, difference.passage)
+        else:
+            unsettled[difference.rule_id] = difference
+    return tuple(unsettled.values())
+
+
 STREAMS_4_2 = derive(
     replace(STREAMS_4_4, tables={n: _refusing(table) for n, table in STREAMS_4_4.tables.items()}),
     "streams-4.2",
     "streams groups of Apache Kafka 4.2.0 to 4.3.1, without static members",
-    tuple(_without_instances()),
+    _older(),
 )
 STREAMS_REVISIONS = (STREAMS_4_4, STREAMS_4_2)

@@ -37,12 +37,16 @@ from fencepost.model.messages.messages import (
     TxnOffsetCommitResponse,
 )
 from fencepost.model.messages.shapes import Message
-from fencepost.model.messages.streams_messages import StreamsGroupHeartbeatResponse
+from fencepost.model.messages.streams_messages import (
+    StreamsGroupDescribeResponse,
+    StreamsGroupHeartbeatResponse,
+)
 from fencepost.model.messages.subscription import assign_alike
 from fencepost.model.table.table import Level
 from fencepost.properties.oracle.consumer_answers import (
     compare_descriptions,
     compare_heartbeats,
+    compare_streams_descriptions,
     compare_tasks,
 )
 from fencepost.properties.oracle.matcher import FRESH, Match, Matcher, NoMatchError
@@ -207,6 +211,8 @@ def _compare(m: Matcher, expected: Message, observed: Message, order: tuple[Any,
             compare_tasks(m, expected, observed)
         case ConsumerGroupDescribeResponse(), ConsumerGroupDescribeResponse():
             compare_descriptions(m, expected, observed)
+        case StreamsGroupDescribeResponse(), StreamsGroupDescribeResponse():
+            compare_streams_descriptions(m, expected, observed)
         case ListGroupsResponse(), ListGroupsResponse():
             m.error("errorCode", expected.error_code, observed.error_code)
             m.same("groups", _listed(expected), _listed(observed))

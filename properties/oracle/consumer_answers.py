@@ -18,7 +18,13 @@ from fencepost.model.messages.consumer_messages import (
     DescribedTopic,
     TopicPartitions,
 )
-from fencepost.model.messages.streams_messages import StreamsGroupHeartbeatResponse, TaskIds
+from fencepost.model.messages.streams_messages import (
+    DescribedStreamsGroup,
+    DescribedTopology,
+    StreamsGroupDescribeResponse,
+    StreamsGroupHeartbeatResponse,
+    TaskIds,
+)
 from fencepost.model.table.table import Level
 from fencepost.properties.oracle.matcher import FRESH, Matcher
 
@@ -70,6 +76,16 @@ def compare_descriptions(
         _compare_group(m, row, theirs[row.group_id])
 
 
+def compare_streams_descriptions(
+    m: Matcher, expected: StreamsGroupDescribeResponse, observed: StreamsGroupDescribeResponse
+) -> None:
+    """Compare descriptions of streams groups; what is for interactive queries is left out."""
+    theirs = {row.group_id: row for row in observed.groups}
+    m.same("groups", sorted(row.group_id for row in expected.groups), sorted(theirs))
+    for row in expected.groups:
+        _compare_streams_group(m, row, theirs[row.group_id])
+
+
 def epochs_in(answer: object) -> Iterable[int]:
     """Return the epochs in an answer that a target counts."""
     match answer:
@@ -78,7 +94,10 @@ def epochs_in(answer: object) -> Iterable[int]:
             | StreamsGroupHeartbeatResponse(error_code=0, member_epoch=epoch)
         ):
             return (epoch,)
-        case ConsumerGroupDescribeResponse(groups=groups):
+        case (
+            ConsumerGroupDescribeResponse(groups=groups)
+            | StreamsGroupDescribeResponse(groups=groups)
+        ):
             return tuple(row.group_epoch for row in groups)
     return ()
 
@@ -162,6 +181,43 @@ def _compare_member(m: Matcher, expected: DescribedConsumer, observed: Described
     m.nearly(f"{at}.rackId", expected.rack_id or "", observed.rack_id or "", Level.SHOULD)
     m.nearly(f"{at}.clientId", expected.client_id, observed.client_id, Level.SHOULD)
     m.nearly(f"{at}.memberType", expected.member_type, observed.member_type, Level.SHOULD)
+
+
+def _compare_streams_group(
+    m: Matcher, expected: DescribedStreamsGroup, observed: DescribedStreamsGroup
+) -> None:
+    if not m.error("groups.errorCode", expected.error_code, observed.error_code):
+        return
+    _epoch(m, "groups.groupEpoch", expected.group_epoch, observed.group_epoch)
+    _epoch(m, "groups.assignmentEpoch", expected.assignment_epoch, observed.assignment_epoch)
+    m.nearly("groups.groupState", expected.group_state, observed.group_state, Level.SHOULD)
+    topologies = _topology(expected.topology), _topology(observed.topology)
+    m.nearly("groups.topology", *topologies, Level.SHOULD)
+    theirs = {row.member_id: row for row in observed.members}
+    m.same("groups.members", sorted(row.member_id for row in expected.members), sorted(theirs))
+    for row in expected.members:
+        got, at = theirs[row.member_id], "groups.members"
+        m.same(f"{at}.instanceId", row.instance_id, got.instance_id)
+        _epoch(m, f"{at}.memberEpoch", row.member_epoch, got.member_epoch)
+        for name, want, tasks in (
+            ("assignment", row.assignment, got.assignment),
+            ("targetAssignment", row.target_assignment, got.target_assignment),
+        ):
+            m.same(f"{at}.{name}", _tasks(want.active_tasks), _tasks(tasks.active_tasks))
+            others = (_tasks((*t.standby_tasks, *t.warmup_tasks)) for t in (want, tasks))
+            m.nearly(f"{at}.{name} of standbys", *others, Level.SHOULD)
+        for name in ("rack_id", "process_id", "client_id", "topology_epoch"):
+            m.nearly(f"{at}.{name}", getattr(row, name), getattr(got, name), Level.SHOULD)
+        tags = (sorted((tag.key, tag.value) for tag in each.client_tags) for each in (row, got))
+        m.nearly(f"{at}.clientTags", *tags, Level.SHOULD)
+
+
+def _topology(topology: DescribedTopology | None) -> tuple[int, list[tuple[str, list[str]]]] | None:
+    """Return the epoch of a topology, and each part with its source topics."""
+    if topology is None or topology.subtopologies is None:
+        return None
+    parts = sorted((p.subtopology_id, sorted(p.source_topics)) for p in topology.subtopologies)
+    return topology.epoch, parts
 
 
 def _assigned(assignment: ConsumerAssignment | None) -> list[str] | None:

@@ -491,3 +491,68 @@ def streams_release_while_reconciling(s: StreamsScript) -> None:
     s.beat("B1")
     s.join("A2")
     s.beat("A2", "B1")
+
+
+# Descriptions and lists.
+
+
+@case("CG-DESCRIBE-GROUP")
+def streams_description(s: StreamsScript) -> None:
+    """A description shows the threads with their processes and tags, and their tasks."""
+    s.join("m", client_tags=tags(zone="a"))
+    s.join("n", process=OTHER_PROCESS, rack_id="r1")
+    s.describe()
+    s.beat("m")
+    s.describe()
+    s.beat("m")
+    s.beat("n")
+    s.describe()
+
+
+@case("CG-DESCRIBE-GROUP", "CG-LEAVE-RELEASE")
+def streams_description_of_a_released_thread(s: StreamsScript) -> None:
+    """A description shows a released thread with epoch -2 and its tasks."""
+    s.reconciled("A1", "B1")
+    s.release("A1")
+    s.describe()
+    s.list_groups()
+
+
+@case("CG-DESCRIBE-GROUP", "CG-LIST-GROUP")
+def streams_description_of_an_empty_group(s: StreamsScript) -> None:
+    """A description and a list show a group whose threads have left."""
+    s.join("m")
+    s.leave("m")
+    s.describe()
+    s.list_groups()
+    s.join("n")
+    s.describe()
+
+
+@case("CG-DESCRIBE-GROUP", "CG-LIST-GROUP", features=("missing-topics",))
+def streams_group_that_is_not_ready(s: StreamsScript) -> None:
+    """A group is NotReady while a source topic is missing; a list is asked for it as not_ready."""
+    s.join("m", topology=topology(s0="t", s1="missing"))
+    s.describe()
+    s.list_groups()
+    s.list_groups(states=("NotReady",))
+    s.list_groups(states=("not_ready",))
+    s.leave("m")
+    s.describe()
+
+
+@case("CG-DESCRIBE-ABSENT")
+def streams_description_of_an_absent_group(s: StreamsScript) -> None:
+    """A group that doesn't exist can't be described."""
+    s.describe("other")
+
+
+@case("CG-LIST-GROUP", "CG-LIST-NO-GROUP")
+def streams_list(s: StreamsScript) -> None:
+    """A list shows a streams group by its type; groups of other types are not asked for."""
+    s.list_groups()
+    s.join("m")
+    s.list_groups()
+    for types in (("streams",), ("STREAMS",), ("consumer",), ("classic",)):
+        s.list_groups(types=types)
+    s.list_groups(states=("Stable",))

@@ -87,3 +87,7 @@ class StreamsScript(ConsumerScript):
                 "warmup_tasks": others,
             }
             self._heartbeat(name, instance, 0, {**says, **fields})
+
+    def describe(self, *groups: str) -> None:  # type: ignore[override]
+        """Send StreamsGroupDescribe from a connection of its own."""
+        self.ask("admin", "StreamsGroupDescribe", group_ids=groups or ("g",))

@@ -20,10 +20,13 @@ from typing import Any
 from fencepost.model.coordinator import UnsupportedError, codes_in
 from fencepost.model.messages.consumer_messages import CONSUMER_APIS
 from fencepost.model.messages.errors import Error
+from fencepost.model.messages.streams_messages import STREAMS_APIS
 from fencepost.model.messages.subscription import encode_string, subscribed_topics
 from fencepost.traces.logs.request_log import OWN_GROUPS
 
 MISSING, OWN = "missing", "own"
+_WITH_TOPICS = frozenset({*CONSUMER_APIS, *STREAMS_APIS})
+"""The APIs whose answers have names and ids of topics."""
 PREFIX = OWN_GROUPS
 """Each group and topic of ours on a cluster has a name that begins so."""
 
@@ -122,8 +125,14 @@ class Names:
 
     def _reading(self, topology: Mapping[str, Any]) -> dict[str, Any]:
         """Return a topology with the cluster's names of its source topics."""
+        reals = {
+            name: self.topic(name)
+            for part in topology["subtopologies"]
+            for name in part["sourceTopics"]
+        }
+        self._topics |= {real: name for name, real in reals.items()}
         parts = [
-            {**part, "sourceTopics": [self.topic(name) for name in part["sourceTopics"]]}
+            {**part, "sourceTopics": [reals[name] for name in part["sourceTopics"]]}
             for part in topology["subtopologies"]
         ]
         return {**topology, "subtopologies": parts}
@@ -137,7 +146,7 @@ class Names:
                 return [self._plain(each, key) for each in value]
             case str() if key == "topicId":
                 return self._own_ids.get(value, value)
-            case str() if key in {"topicName", "subscribedTopicNames"}:
+            case str() if key in {"topicName", "subscribedTopicNames", "sourceTopics"}:
                 return self._topics.get(value, value)
             case _:
                 return value
@@ -198,7 +207,7 @@ class Names:
             out["results"] = [self._row(row) for row in out["results"]]
         if isinstance(assignment := out.get("assignment"), str):
             out["assignment"] = self._plain_assignment(assignment)
-        return self._row(self._plain(out) if api in CONSUMER_APIS else out)
+        return self._row(self._plain(out) if api in _WITH_TOPICS else out)
 
     def _member(self, row: Mapping[str, Any]) -> dict[str, Any]:
         fields = ("metadata", "memberMetadata")
