@@ -13,6 +13,7 @@ from typing import Any
 from fencepost.model.consumer import answer_bodies, features
 from fencepost.model.consumer.consumer_work import ConsumerWork
 from fencepost.model.consumer.effects import Do
+from fencepost.model.consumer.expressions import ExpressionFollowedError
 from fencepost.model.consumer.group import ASSIGNMENT, REBALANCE, SESSION, ConsumerGroup
 from fencepost.model.consumer.offsets_by_id import by_names
 from fencepost.model.consumer.open_targets import decided
@@ -54,9 +55,23 @@ def heartbeat(
     here: Availability,
     group_id: str,
 ) -> tuple[Outcome, ...]:
-    """Handle a ConsumerGroupHeartbeat: a join, a heartbeat proper, or a leave, by its epoch."""
+    """Handle a ConsumerGroupHeartbeat: a join, a heartbeat proper, or a leave, by its epoch.
+
+    Raises ExpressionFollowedError where a member subscribes by an expression, unless the
+    coordinator assigns: to that, an expression has no topics.
+    """
     count = partial(partition_count, machine, request)
-    return decide_heartbeat(machine, group, request, message, span, here, count)
+    outcomes = decide_heartbeat(machine, group, request, message, span, here, count)
+    if machine.assign is None and any(map(_follows_expression, outcomes)):
+        raise ExpressionFollowedError(
+            "a member subscribes by an expression, and which topics its group has, and since when, "
+            "isn't modelled; name the topics instead"
+        )
+    return outcomes
+
+
+def _follows_expression(outcome: Outcome) -> bool:
+    return outcome.group is not None and any(member.regex for member in outcome.group.members)
 
 
 def decide_heartbeat(
@@ -186,7 +201,8 @@ def describe(
 
     There is an outcome for each assignor that may be named, and for each target, if it is open.
     """
-    rule = machine.decide("ConsumerGroupDescribe", (here, features.kind(group)))
+    point = (features.group_id(group_id), here, features.kind(group))
+    rule = machine.decide("ConsumerGroupDescribe", point)
     votes = [] if group is None else [m.assignor for m in group.members]
     names = features.preferred(votes)
     if machine.assign is not None:

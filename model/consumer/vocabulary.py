@@ -120,12 +120,13 @@ class Assignor(Word):
 class Change(Word):
     """Result of comparing the subscription with that of the caller, or of the holder it replaces.
 
-    A subscription of null is unchanged.
+    A subscription of null is unchanged.  UNREADABLE: it has another expression, which is invalid.
     """
 
     MEANINGLESS = "not asked"
     UNCHANGED = "unchanged"
     CHANGED = "changed"
+    UNREADABLE = "changed to an invalid expression"
 
 
 class MemberEpoch(Word):

@@ -40,6 +40,7 @@ _IMPOSSIBLE = {
     "ASSIGNOR": "a streams heartbeat asks for no assignor",
     "IDLE": "each thread has a process",
     "-CLASSIC": "a streams group has no classic members",
+    "EXPRESSION": "a streams heartbeat has no expression",
     "SIMPLE": "no commit makes a streams group",
     "LEGACY": "only an older version of another request lacks the member id",
     "CG-REBALANCE-EXPIRED-RELEASED": "a released streams member has nothing to give up",

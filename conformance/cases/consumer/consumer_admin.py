@@ -163,3 +163,11 @@ def list_without_groups(s: ConsumerScript) -> None:
     s.leave("A1")
     s.delete_groups()
     s.list_groups()
+
+
+@case("CG-DESCRIBE-GROUP-ID-INVALID")
+def description_without_a_group_name(s: ConsumerScript) -> None:
+    """A description has the group id "", alone and beside another."""
+    s.describe("")
+    s.join("A1")
+    s.describe("", "g")

@@ -309,3 +309,15 @@ def two_assignors(s: ConsumerScript) -> None:
     s.beat("A1", "A1", "A1")
     s.beat("B1", "B1", "B1")
     s.describe()
+
+
+@case("CG-BEAT-EXPRESSION-INVALID", "CG-BEAT-EPOCH-NEWER", "CG-BEAT-UNKNOWN-MEMBER")
+def heartbeat_with_an_invalid_expression(s: ConsumerScript) -> None:
+    """A heartbeat with an invalid expression is refused after all other checks."""
+    s.reconciled("A1")
+    s.beat("A1", subscribed_topic_regex="t[")
+    s.beat("A1", subscribed_topic_regex="t[", epoch=EpochOf("A1", plus=7))
+    s.beat("x", member_id=NOBODY, epoch=1, instance=None, owns=None, subscribed_topic_regex="t[")
+    s.describe()
+    s.beat("A1")
+    s.leave("A1", subscribed_topic_regex="t[")

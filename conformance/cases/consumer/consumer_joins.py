@@ -631,3 +631,36 @@ def restart_with_another_assignor(s: ConsumerScript) -> None:
     s.join("A2", server_assignor="range")
     s.beat("A2")
     s.describe()
+
+
+INVALID = "t["
+"""An expression without its end."""
+
+
+@case("CG-JOIN-EXPRESSION-INVALID")
+def join_with_an_invalid_expression(s: ConsumerScript) -> None:
+    """A join with an invalid expression makes no group, and adds no member to one."""
+    s.join("a", topics=None, regex=INVALID)
+    s.describe()
+    s.join("B1")
+    s.join("a", regex="*")
+    s.join("C1", topics=None, regex="(?=t)")
+    s.describe()
+
+
+@case("CG-JOIN-EXPRESSION-INVALID", "CG-JOIN-UNRELEASED")
+def return_with_an_invalid_expression(s: ConsumerScript) -> None:
+    """An invalid expression is found after a live holder; a released one stays in its place."""
+    s.reconciled("A1")
+    s.join("A2", topics=None, regex=INVALID)
+    s.release("A1")
+    s.join("A2", topics=None, regex=INVALID)
+    s.describe()
+    s.join("A2")
+
+
+@case("CG-JOIN-ASSIGNOR-UNKNOWN", "CG-JOIN-FIELDS-MISSING")
+def checks_before_an_invalid_expression(s: ConsumerScript) -> None:
+    """Missing fields and an unknown assignor are refused before an invalid expression."""
+    s.join("a", topics=None, regex=INVALID, rebalance=-1)
+    s.join("a", topics=None, regex=INVALID, server_assignor="sticky")

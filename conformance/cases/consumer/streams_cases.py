@@ -541,10 +541,11 @@ def streams_group_that_is_not_ready(s: StreamsScript) -> None:
     s.describe()
 
 
-@case("CG-DESCRIBE-ABSENT")
+@case("CG-DESCRIBE-ABSENT", "CG-DESCRIBE-GROUP-ID-INVALID")
 def streams_description_of_an_absent_group(s: StreamsScript) -> None:
-    """A group that doesn't exist can't be described."""
+    """A group that doesn't exist can't be described, nor one without a name."""
     s.describe("other")
+    s.describe("")
 
 
 @case("CG-LIST-GROUP", "CG-LIST-NO-GROUP")

@@ -17,6 +17,7 @@ import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from fencepost.model.consumer.expressions import is_readable
 from fencepost.model.coordinator import UnsupportedError, codes_in
 from fencepost.model.messages.consumer_messages import CONSUMER_APIS
 from fencepost.model.messages.errors import Error
@@ -106,10 +107,11 @@ class Names:
     def _beating(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Return the topics of a heartbeat, with the names and ids of the cluster.
 
-        Raises UnsupportedError for an expression, which would match topics of others.
+        Raises UnsupportedError for an expression, which would match topics of others, unless it is
+        invalid.
         """
         out: dict[str, Any] = {}
-        if body.get("subscribedTopicRegex"):
+        if (expression := body.get("subscribedTopicRegex")) and is_readable(expression):
             raise UnsupportedError("a subscribedTopicRegex on a broker that has other topics, too")
         if (names := body.get("subscribedTopicNames")) is not None:
             reals = {name: self.topic(name) if name else name for name in names}

@@ -72,6 +72,7 @@ CHECKS = (
         source=src.KIP_HEARTBEAT,
         because="the previous epoch passes only with owned partitions that are within the assigned",
     ),
+    common_checks.expression("CG-BEAT"),
 )
 
 ROWS = (

@@ -12,6 +12,7 @@ from fencepost.model.consumer.cells import (
     UNCHANGED,
     UNKNOWN,
     UNMAPPED,
+    UNREADABLE,
     when,
 )
 from fencepost.model.consumer.effects import Do
@@ -118,6 +119,18 @@ def sender(prefix: str) -> tuple[Rule, ...]:
             source=src.KIP_HEARTBEAT,
             because="no member has this id",
         ),
+    )
+
+
+def expression(prefix: str) -> Rule:
+    """Make the check of the expression: the last one, when the member is known."""
+    return Rule(
+        f"{prefix}-EXPRESSION-INVALID",
+        when(change=UNREADABLE),
+        answer=Error.INVALID_REGULAR_EXPRESSION,
+        level=Level.SHOULD,
+        source=src.KAFKA_EXPRESSION,
+        because="the subscription has an expression that can't be read",
     )
 
 

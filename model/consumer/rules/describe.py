@@ -18,8 +18,8 @@ from fencepost.model.table.table import Level, Rule, Table
 
 DESCRIBE = Table(
     "ConsumerGroupDescribe",
-    (COORDINATOR, KIND),
-    coordinator_checks("CG-DESCRIBE"),
+    (GROUP_ID, COORDINATOR, KIND),
+    entry_checks("CG-DESCRIBE"),
     (
         Rule(
             "CG-DESCRIBE-ABSENT",

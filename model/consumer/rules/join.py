@@ -74,6 +74,7 @@ CHECKS = (
     ),
     *common_checks.before_group("CG-JOIN"),
     common_checks.full("CG-JOIN", when(room=Room.FULL, mid=(EMPTY, UNKNOWN))),
+    common_checks.expression("CG-JOIN"),
 )
 
 ROWS = (

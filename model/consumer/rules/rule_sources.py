@@ -20,6 +20,7 @@ KIP_LEAVE = f"KIP-848 (leaving with -1 or -2); {_ALL}"
 KIP_TIMERS = f"KIP-848 (session and rebalance timeout); {_ALL}"
 KAFKA_VALIDATE = f"Kafka: validation of ConsumerGroupHeartbeat; {_ALL}"
 KIP_IDS = f"KIP-1082 (ids made by clients); {_ALL}"
+KAFKA_EXPRESSION = f"KIP-848 (subscriptions by a regular expression); {_ALL}"
 KAFKA_SIZE = "Kafka: group.consumer.max.size; seen on 4.0.1 to 4.3.1"
 KAFKA_CHECKS = entry_checks.SOURCE
 KAFKA_19233 = "KAFKA-19233, since 4.2; seen on 4.2.0 to 4.4.0"
