@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from fencepost.model.consumer.answer_bodies import is_full
-from fencepost.model.consumer.expressions import is_readable
+from fencepost.model.consumer.expressions import is_refused
 from fencepost.model.consumer.group import RELEASED_EPOCH, ConsumerGroup, Member
 from fencepost.model.consumer.settings import MAX_SIZE
 from fencepost.model.consumer.topics import NO_IDS, TopicIds, partitions_in
@@ -150,7 +150,7 @@ def change(member: Member | None, request: ConsumerGroupHeartbeatRequest) -> Cha
     same = (names is None or tuple(sorted(set(names))) == member.topics) and (
         regex is None or regex == member.regex
     )
-    if regex and regex != member.regex and not is_readable(regex):
+    if regex and regex != member.regex and is_refused(regex):
         return Change.UNREADABLE
     return Change.UNCHANGED if same else Change.CHANGED
 

@@ -17,7 +17,7 @@ import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from fencepost.model.consumer.expressions import is_readable
+from fencepost.model.consumer.expressions import is_refused
 from fencepost.model.coordinator import UnsupportedError, codes_in
 from fencepost.model.messages.consumer_messages import CONSUMER_APIS
 from fencepost.model.messages.errors import Error
@@ -111,7 +111,7 @@ class Names:
         invalid.
         """
         out: dict[str, Any] = {}
-        if (expression := body.get("subscribedTopicRegex")) and is_readable(expression):
+        if (expression := body.get("subscribedTopicRegex")) and not is_refused(expression):
             raise UnsupportedError("a subscribedTopicRegex on a broker that has other topics, too")
         if (names := body.get("subscribedTopicNames")) is not None:
             reals = {name: self.topic(name) if name else name for name in names}
