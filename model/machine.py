@@ -21,7 +21,17 @@ from fencepost.model.revision import Revision
 from fencepost.model.table.expr import Column, Point
 from fencepost.model.table.shared_features import Availability
 from fencepost.model.table.table import OwnStep, Rule, TableError
-from fencepost.model.work import CLEANUP, Effect, Incoming, Outcome, Span, Timer, W, Work
+from fencepost.model.work import (
+    CLEANUP,
+    Effect,
+    Incoming,
+    NotFollowedError,
+    Outcome,
+    Span,
+    Timer,
+    W,
+    Work,
+)
 
 if TYPE_CHECKING:
     from fencepost.model.history.events import Disturbance
@@ -149,9 +159,16 @@ class Machine:
         return self._finished(self.protocol.failover(self, group, work))
 
     def operate(self, group: Any, event: Disturbance, span: Span) -> tuple[Outcome, ...]:
-        """Perform an operator's action on a group; it may be cleaned up then, or not."""
-        work = self.protocol.work(group, span, None)
-        return self._finished(self.protocol.operations[type(event)](self, group, work, event))
+        """Perform an operator's action on a group; it may be cleaned up then, or not.
+
+        Raises NotFollowedError for an action that the protocol doesn't model.
+        """
+        operation = self.protocol.operations.get(type(event))
+        if operation is None:
+            raise NotFollowedError(
+                f"{self.revision.name} doesn't model {event.name}: leave {event.do} out"
+            )
+        return self._finished(operation(self, group, self.protocol.work(group, span, None), event))
 
     def cleaned(self, group: Any) -> tuple[Timer, ...]:
         """Return the timers that a pass of the cleaner may let expire, each from its `earliest` on.

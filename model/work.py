@@ -17,7 +17,11 @@ CLEANUP, RETENTION = "cleanup", "retention"
 """Kinds of timers that no group holds: see `Machine.cleaned`."""
 
 
-class TooManyOutcomesError(ValueError):
+class NotFollowedError(ValueError):
+    """Raised where the outcomes of a step aren't known, or not listed.  `str()` says why."""
+
+
+class TooManyOutcomesError(NotFollowedError):
     """Raised where a step has more outcomes than are listed.  `str()` names the choice."""
 
 

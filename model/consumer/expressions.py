@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import warnings
 
-from fencepost.model.work import TooManyOutcomesError
+from fencepost.model.work import NotFollowedError
 
 _OF_RE2_ALONE = re.compile(r"\\[pPCQEz]|\\x\{|\[\[:|\(\?[a-zA-Z-]*[U-]")
 _OF_PYTHON_ALONE = re.compile(r"\(\?(?:[=!>#(]|<[=!])|\\[1-9Z]|[*+?}]\+")
@@ -18,7 +18,7 @@ _MOST_REPETITIONS = 1000
 _REPETITION = re.compile(r"\{(\d+)(?:,(\d*))?\}")
 
 
-class ExpressionFollowedError(TooManyOutcomesError):
+class ExpressionFollowedError(NotFollowedError):
     """Raised where a member subscribes by an expression: its topics are not modelled."""
 
 

@@ -73,7 +73,7 @@ from fencepost.model.messages.messages import JoinGroupResponse
 from fencepost.model.messages.shapes import Message, ShapeError
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import Level
-from fencepost.model.work import Incoming, Timer, TooManyOutcomesError
+from fencepost.model.work import Incoming, NotFollowedError, Timer
 from fencepost.properties.oracle.answer_match import (
     first_difference,
     has_too_many_new,
@@ -277,7 +277,7 @@ class Oracle:
                     self._operated(event)
         except TooManyError:
             self.unknown = f"more than {self._search.limit} states would have to be followed"
-        except TooManyOutcomesError as error:
+        except NotFollowedError as error:
             self.unknown = str(error)
 
     def _sent(self, event: Sent) -> None:

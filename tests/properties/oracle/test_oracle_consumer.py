@@ -14,6 +14,7 @@ from fencepost.conformance.cases.consumer.consumer_script import ConsumerScript
 from fencepost.model.consumer.group import ConsumerGroup
 from fencepost.model.consumer.open_targets import decided, with_open_target, with_share_of
 from fencepost.model.consumer.topics import TooManyTargetsError
+from fencepost.model.history.events import TopicsDeleted
 from fencepost.model.messages.consumer_messages import DescribedTopic
 from fencepost.model.revisions import revisions
 from fencepost.properties.oracle.fingerprint import broken_rule
@@ -61,6 +62,16 @@ def test_a_lost_partition_is_caught() -> None:
     run.join("m1")
     assert run.oracle.violation is not None
     assert run.oracle.violation.detail == "answered what no run of the model answers"
+
+
+def test_a_verdict_on_deleted_topics_is_unknown() -> None:
+    run = RandomRun("consumer-4.3", "consumer-4.3", 0)
+    run.join("m1")
+    run.oracle.observe(TopicsDeleted(run.now, ("t",)))
+    assert run.oracle.violation is None
+    assert run.oracle.unknown == (
+        "consumer-4.3 doesn't model deleted topics: leave delete-topics out"
+    )
 
 
 def _three() -> ConsumerGroup:
