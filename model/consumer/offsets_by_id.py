@@ -7,7 +7,7 @@ refused by itself: in a commit before any look at the group, in a fetch after it
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
@@ -38,6 +38,7 @@ BY_ID_SINCE = 10
 _Named = OffsetCommitRequest | OffsetFetchRequest
 _Topic = CommitTopic | FetchTopic
 _Handler = Callable[[Machine, Any, Incoming, Any, Span, Availability, str], tuple[Outcome, ...]]
+M = TypeVar("M", bound=Message | None)
 _UNKNOWN = Error.UNKNOWN_TOPIC_ID.value
 
 
@@ -122,7 +123,7 @@ def _with_topics(message: _Named, group_id: str, topics: tuple[Any, ...]) -> _Na
     return replace(message, groups=rows)
 
 
-def _with_ids(answer: Message | None, ids: TopicIds, unknown: Sequence[Any]) -> Message | None:
+def _with_ids(answer: M, ids: TopicIds, unknown: Sequence[Any]) -> M:
     """Return the answer with ids of topics, and a row for each partition of an unknown id."""
     match answer:
         case OffsetCommitResponse():

@@ -20,6 +20,8 @@ from fencepost.model.messages.consumer_messages import (
 )
 from fencepost.model.messages.streams_messages import (
     DescribedStreamsGroup,
+    DescribedStreamsMember,
+    DescribedTasks,
     DescribedTopology,
     StreamsGroupDescribeResponse,
     StreamsGroupHeartbeatResponse,
@@ -204,12 +206,22 @@ def _compare_streams_group(
             ("targetAssignment", row.target_assignment, got.target_assignment),
         ):
             m.same(f"{at}.{name}", _tasks(want.active_tasks), _tasks(tasks.active_tasks))
-            others = (_tasks((*t.standby_tasks, *t.warmup_tasks)) for t in (want, tasks))
-            m.nearly(f"{at}.{name} of standbys", *others, Level.SHOULD)
-        for name in ("rack_id", "process_id", "client_id", "topology_epoch"):
-            m.nearly(f"{at}.{name}", getattr(row, name), getattr(got, name), Level.SHOULD)
-        tags = (sorted((tag.key, tag.value) for tag in each.client_tags) for each in (row, got))
+            standbys = _standbys(want), _standbys(tasks)
+            m.nearly(f"{at}.{name} of standbys", *standbys, Level.SHOULD)
+        m.nearly(f"{at}.rackId", row.rack_id or "", got.rack_id or "", Level.SHOULD)
+        m.nearly(f"{at}.processId", row.process_id, got.process_id, Level.SHOULD)
+        m.nearly(f"{at}.clientId", row.client_id, got.client_id, Level.SHOULD)
+        m.nearly(f"{at}.topologyEpoch", row.topology_epoch, got.topology_epoch, Level.SHOULD)
+        tags = _tags(row), _tags(got)
         m.nearly(f"{at}.clientTags", *tags, Level.SHOULD)
+
+
+def _standbys(tasks: DescribedTasks) -> list[str] | None:
+    return _tasks((*tasks.standby_tasks, *tasks.warmup_tasks))
+
+
+def _tags(member: DescribedStreamsMember) -> list[tuple[str, str]]:
+    return sorted((tag.key, tag.value) for tag in member.client_tags)
 
 
 def _topology(topology: DescribedTopology | None) -> tuple[int, list[tuple[str, list[str]]]] | None:
