@@ -390,3 +390,13 @@ def downgrade_while_partitions_move(s: BridgeScript) -> None:
     s.classic.sync("B2", wait=True)
     s.classic.beat("B2")
     s.classic.beat("A1")
+
+
+@case("MG-UPGRADE", "CG-LIST-GROUP")
+def list_before_and_after_an_upgrade(s: BridgeScript) -> None:
+    """A list shows a classic group, and after its upgrade one of the consumer protocol."""
+    s.classic.stable("A1", "B1")
+    s.list_groups()
+    s.join("A2")
+    s.list_groups()
+    s.list_groups(types=("classic",))

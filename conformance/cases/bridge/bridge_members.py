@@ -8,6 +8,7 @@ from fencepost.conformance.cases.bridge.bridge_script import (
     owning,
     policy,
 )
+from fencepost.conformance.cases.consumer.consumer_offsets import BY_IDS
 from fencepost.conformance.cases.consumer.consumer_script import BOTH, FULL
 from fencepost.conformance.cases.script import NOBODY, RENEWED, STICKY
 from fencepost.model.plans.steps import GenerationOf, IdOf
@@ -405,6 +406,36 @@ def commit_of_a_consumer_member_below_9(s: BridgeScript) -> None:
     s.mixed()
     s.commit("B1", version=8)
     s.commit("B1")
+
+
+@case("MG-COMMIT", "CG-COMMIT-TOPIC-IDS-UNKNOWN", apis=BY_IDS, features=("missing-topics",))
+def commits_by_ids_in_a_mixed_group(s: BridgeScript) -> None:
+    """Members of both protocols commit by ids of topics; a classic one with its generation."""
+    s.mixed()
+    for topics in ("t", ("t", "missing"), "missing"):
+        s.commit("A2", member_id=IdOf("A2"), epoch=GenerationOf("A2"), topic=topics, version=10)
+        s.commit("B1", topic=topics, version=10)
+    s.fetch("B1", version=10)
+
+
+@case("CG-OFFSET-DELETE-SUBSCRIBED", "CG-OFFSET-DELETE-UNSUBSCRIBED")
+def deletion_of_offsets_in_a_mixed_group(s: BridgeScript) -> None:
+    """The subscription of a classic member counts as any other."""
+    s.mixed(protocols=RENEWED)
+    s.commit("B1", topic=("t", "u"))
+    s.delete_offsets("t", "u")
+    s.remove(("", "A"))
+    s.delete_offsets("t", "u")
+    s.fetch("x", member_id=None, epoch=-1, topic=("t", "u"))
+
+
+@case("CG-LIST-GROUP")
+def list_of_a_mixed_group(s: BridgeScript) -> None:
+    """A group with members of both protocols is listed as one of the consumer protocol."""
+    s.mixed()
+    s.list_groups()
+    s.list_groups(types=("consumer",))
+    s.list_groups(types=("classic",))
 
 
 @case("MG-COMMIT")
