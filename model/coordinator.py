@@ -10,7 +10,7 @@ are JSON objects as in `fencepost.model.messages.messages`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
@@ -129,6 +129,14 @@ class Hello:
         low, high = self.apis.get(api, (0, -1))
         broken = self.broken.get(api, frozenset())
         return tuple(version for version in range(low, high + 1) if version not in broken)
+
+    def within(self, apis: Mapping[str, tuple[int, int]]) -> Hello:
+        """Return the description without newer versions of an API than a revision has."""
+        known = {
+            api: (low, min(high, apis[api][1]) if api in apis and low <= apis[api][1] else high)
+            for api, (low, high) in self.apis.items()
+        }
+        return replace(self, apis=known)
 
 
 def spans(versions: Iterable[int]) -> str:

@@ -37,7 +37,7 @@ from fencepost.model.assignors.assignors import ASSIGNORS
 from fencepost.model.client.behaviour import ClientSettings, Conduct
 from fencepost.model.messages.errors import kafka_error
 from fencepost.model.messages.messages import (
-    APIS,
+    BY_ID_SINCE,
     CommitPartition,
     CommitTopic,
     JoinGroupResponse,
@@ -246,9 +246,9 @@ def _call(exchange: RecordedExchange, run: str, topics: Iterable[str]) -> Call:
     return call
 
 
-def _is_beyond(exchange: RecordedExchange) -> bool:
-    """Tell if it is a commit of a version that the model doesn't have: with ids of topics."""
-    return exchange.api == COMMIT and exchange.version > APIS[COMMIT].highest
+def _has_ids(exchange: RecordedExchange) -> bool:
+    """Tell if it is a commit that names topics by ids, which no evidence has."""
+    return exchange.api == COMMIT and exchange.version >= BY_ID_SINCE
 
 
 def _commit(body: Mapping[str, Any] | None, topics: Iterable[str]) -> Message | None:
@@ -281,7 +281,7 @@ def _commit(body: Mapping[str, Any] | None, topics: Iterable[str]) -> Message | 
 def _code(exchange: RecordedExchange) -> int | None:
     """Return the first error of an answer that isn't read as a message; 0: there is none."""
     answer = exchange.answer_body
-    if answer is None or not (exchange.api in _CODED or _is_beyond(exchange)):
+    if answer is None or not (exchange.api in _CODED or _has_ids(exchange)):
         return None
     return next(_codes(msgspec.json.decode(answer.text)), 0)
 
@@ -300,7 +300,7 @@ def _codes(body: Any) -> Iterator[int]:
 def _message(exchange: RecordedExchange, topics: Iterable[str], *, answer: bool) -> Message | None:
     if exchange.api not in _READ or exchange.request_body is None:
         return None
-    if _is_beyond(exchange):
+    if _has_ids(exchange):
         return None if answer else _commit(exchange.request_body, topics)
     try:
         return exchange.answer if answer else exchange.request

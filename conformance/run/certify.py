@@ -324,7 +324,7 @@ async def open_target(
         stack.enter_context(few_pauses())
         with needed_of_a_target():
             async with target.scope("hello") as coordinator:
-                hello = await coordinator.hello()
+                hello = (await coordinator.hello()).within(revision.apis)
                 config = (await coordinator.reset({})).config
             controls = Controls(hello, config, stack) if hello.clock == "real" else None
             control = None if controls is None else await controls.first(target)

@@ -17,6 +17,7 @@ from fencepost.model.consumer.topics import TopicIds
 from fencepost.model.machine import Machine
 from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import (
+    BY_ID_SINCE,
     CommittedPartition,
     CommittedTopic,
     CommitTopic,
@@ -31,9 +32,6 @@ from fencepost.model.messages.messages import (
 from fencepost.model.messages.shapes import NO_UUID, Message
 from fencepost.model.table.shared_features import Availability
 from fencepost.model.work import Incoming, Outcome, Span, unchanged
-
-BY_ID_SINCE = 10
-"""The first version of OffsetCommit, and of OffsetFetch, that names topics by ids."""
 
 _Named = OffsetCommitRequest | OffsetFetchRequest
 _Topic = CommitTopic | FetchTopic

@@ -310,6 +310,10 @@ class CommitPartition(Message, frozen=True, kw_only=True):
     ] = ""
 
 
+BY_ID_SINCE = 10
+"""The first version of OffsetCommit, and of OffsetFetch, that names topics by ids."""
+
+
 class TopicOfOffsets(Message, frozen=True, kw_only=True, repr_omit_defaults=True):
     """A topic of a commit or fetch: it has a name, and from version 10 on an id in its place."""
 
@@ -515,6 +519,7 @@ class OffsetDeleteResponse(Message, frozen=True, kw_only=True):
 
 __all__ = [
     "APIS",
+    "BY_ID_SINCE",
     "Api",
     "CommitPartition",
     "CommitRequest",

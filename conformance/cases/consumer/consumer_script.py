@@ -12,11 +12,11 @@ from typing import Any, ClassVar
 
 from fencepost.conformance.cases.case_registry import Registry
 from fencepost.conformance.cases.script import AUTO, CASE_PARTITIONS, CASE_TOPICS, Script
-from fencepost.model.consumer.offsets_by_id import BY_ID_SINCE
 from fencepost.model.consumer.settings import ASSIGNMENT_INTERVAL, MAX_SIZE, SESSION_TIMEOUT
 from fencepost.model.consumer.topics import rows_of, topic_id
 from fencepost.model.coordinator import Config
 from fencepost.model.messages.messages import (
+    BY_ID_SINCE,
     CommitPartition,
     CommitTopic,
     FetchGroup,

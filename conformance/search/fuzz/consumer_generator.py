@@ -32,12 +32,12 @@ from fencepost.conformance.search.fuzz.step_drawer import (
     same,
 )
 from fencepost.model.consumer.group import ConsumerGroup, Member
-from fencepost.model.consumer.offsets_by_id import BY_ID_SINCE
 from fencepost.model.consumer.settings import ASSIGNMENT_INTERVAL, MAX_SIZE, SESSION_TIMEOUT
 from fencepost.model.consumer.topics import rows_of, topic_id
 from fencepost.model.coordinator import Config
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.messages import (
+    BY_ID_SINCE,
     CommitPartition,
     CommitTopic,
     FetchGroup,
