@@ -24,6 +24,7 @@ from fencepost.model.bad_input import BadInputError
 from fencepost.model.history.events import Event
 from fencepost.model.messages.messages import (
     APIS,
+    BY_ID_SINCE,
     CommitPartition,
     CommitTopic,
     FetchGroup,
@@ -246,7 +247,7 @@ def _of_one(
     api: str, known_ids: Sequence[str], bounds: tuple[int, int] | None
 ) -> st.SearchStrategy[Ask]:
     known = APIS[api]
-    low, high = bounds or (known.lowest, known.highest)
+    low, high = bounds or (known.lowest, min(known.highest, BY_ID_SINCE - 1))
     fields = {
         "group_id": st.sampled_from(["g", "h", ""]),
         "member_id": member_ids(known_ids),

@@ -21,7 +21,7 @@ import orjson
 from fencepost.model.coordinator import Body
 from fencepost.model.history.history import Exchange
 from fencepost.model.messages.draft_messages import ALL_APIS
-from fencepost.model.messages.messages import APIS, groups_of
+from fencepost.model.messages.messages import APIS, BY_ID_SINCE, groups_of
 from fencepost.model.messages.shapes import Message
 from fencepost.traces.files.bounded import DEPTH_LIMIT, TooDeepError, is_too_long, refuse_deep
 from fencepost.traces.logs.log_files import LogFiles
@@ -136,9 +136,6 @@ _KEY = re.compile(rb'"requestApiKey":\s*(\d+)')
 _NAMES = {str(api.key).encode(): api.name for api in APIS.values()}
 _LONGEST_MS = 2**48
 """No request takes longer: a time that is out of range is no evidence."""
-_BY_ID = 10
-"""The version of OffsetCommit that says topics by id, and is else as the one before."""
-
 
 _GROUP_ID = re.compile(rb'"groupId":\s*"((?:[^"\\\\]|\\\\.)*)"')
 _OTHER_PROTOCOLS = {
@@ -210,11 +207,11 @@ class RequestLog(LogFiles[LoggedExchange]):
                 and -_LONGEST_MS < took_ms < _LONGEST_MS
             ):
                 return NO_REQUEST
-            if api == "OffsetCommit" and version == _BY_ID:
+            if api == "OffsetCommit" and version == BY_ID_SINCE:
                 version -= 1
                 request, response = by_name(request), by_name(response)
             known = APIS[api]
-            if not known.lowest <= version <= known.highest:
+            if not known.lowest <= version <= min(known.highest, BY_ID_SINCE - 1):
                 return OTHER_VERSION
             answered_ms -= skew
             return LoggedExchange(
