@@ -23,6 +23,7 @@ from fencepost.model.messages.consumer_messages import (
 )
 from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import (
+    BY_ID_SINCE,
     CommitPartition,
     CommitTopic,
     LeaveGroupRequest,
@@ -217,7 +218,8 @@ def _commit(seat: Seat, client: ConsumerClient) -> Ask:
         group_instance_id=client.instance or None,
         topics=(CommitTopic(name=OFFERS[0][0], partitions=(partition,)),),
     )
-    return Ask(message.API, seat.versions[message.API], message)
+    by_name = min(seat.versions[message.API], BY_ID_SINCE - 1)
+    return Ask(message.API, by_name, message)
 
 
 def asking(

@@ -31,6 +31,7 @@ from fencepost.model.messages.draft_messages import (
 )
 from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import (
+    BY_ID_SINCE,
     CommitPartition,
     CommitTopic,
     DeletablePartition,
@@ -171,7 +172,7 @@ def commit(seat: Seat, client: Client) -> Ask:
     partition = CommitPartition(partition_index=0, committed_offset=1)
     topics = (CommitTopic(name="t", partitions=(partition,)),)
     message = OffsetCommitRequest(**_member(seat, client, "OffsetCommit"), topics=topics)
-    return Ask("OffsetCommit", seat.versions["OffsetCommit"], message)
+    return Ask("OffsetCommit", min(seat.versions["OffsetCommit"], BY_ID_SINCE - 1), message)
 
 
 def leave(seat: Seat, client: Client, *, by_instance: bool = False) -> Ask:
@@ -297,7 +298,7 @@ def _assign(seat: Seat, client: Client) -> Ask:
 
 
 def _save(seat: Seat, _: Client) -> Ask:
-    version = seat.versions["OffsetCommit"]
+    version = min(seat.versions["OffsetCommit"], BY_ID_SINCE - 1)
     partition = CommitPartition(partition_index=0, committed_offset=2)
     topics = (CommitTopic(name="t", partitions=(partition,)),)
     message = OffsetCommitRequest(group_id=GROUP, generation_id=-1, member_id="", topics=topics)
