@@ -311,7 +311,12 @@ def two_assignors(s: ConsumerScript) -> None:
     s.describe()
 
 
-@case("CG-BEAT-EXPRESSION-INVALID", "CG-BEAT-EPOCH-NEWER", "CG-BEAT-UNKNOWN-MEMBER")
+@case(
+    "CG-BEAT-EXPRESSION-INVALID",
+    "CG-BEAT-EPOCH-NEWER",
+    "CG-BEAT-UNKNOWN-MEMBER",
+    isolated=True,
+)
 def heartbeat_with_an_invalid_expression(s: ConsumerScript) -> None:
     """A heartbeat with an invalid expression is refused after all other checks."""
     s.reconciled("A1")

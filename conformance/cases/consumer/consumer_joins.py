@@ -637,7 +637,7 @@ INVALID = "t["
 """An expression without its end."""
 
 
-@case("CG-JOIN-EXPRESSION-INVALID")
+@case("CG-JOIN-EXPRESSION-INVALID", isolated=True)
 def join_with_an_invalid_expression(s: ConsumerScript) -> None:
     """A join with an invalid expression makes no group, and adds no member to one."""
     s.join("a", topics=None, regex=INVALID)
@@ -648,7 +648,7 @@ def join_with_an_invalid_expression(s: ConsumerScript) -> None:
     s.describe()
 
 
-@case("CG-JOIN-EXPRESSION-INVALID", "CG-JOIN-UNRELEASED")
+@case("CG-JOIN-EXPRESSION-INVALID", "CG-JOIN-UNRELEASED", isolated=True)
 def return_with_an_invalid_expression(s: ConsumerScript) -> None:
     """An invalid expression is found after a live holder; a released one stays in its place."""
     s.reconciled("A1")
@@ -659,7 +659,7 @@ def return_with_an_invalid_expression(s: ConsumerScript) -> None:
     s.join("A2")
 
 
-@case("CG-JOIN-ASSIGNOR-UNKNOWN", "CG-JOIN-FIELDS-MISSING")
+@case("CG-JOIN-ASSIGNOR-UNKNOWN", "CG-JOIN-FIELDS-MISSING", isolated=True)
 def checks_before_an_invalid_expression(s: ConsumerScript) -> None:
     """Missing fields and an unknown assignor are refused before an invalid expression."""
     s.join("a", topics=None, regex=INVALID, rebalance=-1)
