@@ -7,11 +7,11 @@ again while the group runs.
 from __future__ import annotations
 
 import re
-import warnings
 
 from fencepost.model.work import NotFollowedError
 
-_OF_RE2_ALONE = re.compile(r"\\[pPCQEz]|\\x\{|\[\[:|\(\?[a-zA-Z-]*[U-]")
+_OF_RE2_ALONE = re.compile(r"\\[pPCQEz]|\\x\{|\[\[|--|&&|~~|\|\||\(\?[a-zA-Z-]*[U-]")
+"""Classes, escapes and flags that Python lacks, and what it may read as operations on sets."""
 _OF_PYTHON_ALONE = re.compile(r"\(\?(?:[=!>#(]|<[=!])|\\[1-9Z]|[*+?}]\+")
 """Lookaround, atomic groups, comments, conditions, references, and possessive repetitions."""
 _MOST_REPETITIONS = 1000
@@ -35,8 +35,7 @@ def is_refused(expression: str) -> bool:
     if is_foreign and "[" not in expression:
         return True
     try:
-        with warnings.catch_warnings(action="ignore"):
-            re.compile(re.sub(r"\(\?<(?=\w)", "(?P<", expression))
+        re.compile(re.sub(r"\(\?<(?=\w)", "(?P<", expression))
     except (re.error, OverflowError, RecursionError):
         return True
     return False
