@@ -195,15 +195,15 @@ def list_answer(
     if group is None or Do.ANSWER_UNLISTED in rule.effect or rule.answer is not Error.NONE:
         return ListGroupsResponse(error_code=code)
     is_classic = Do.ANSWER_LISTED_CLASSIC in rule.effect
-    shown = state or group.state
+    listed_state = state or group.state
     row = ListedGroup(
         group_id=group_id,
         protocol_type="" if is_classic else kind,
-        group_state=shown.value,
+        group_state=listed_state.value,
         group_type="classic" if is_classic else kind,
     )
     filters = (
-        (message.states_filter, _STATE_FILTERS.get(shown, shown.value)),
+        (message.states_filter, _STATE_FILTERS.get(listed_state, listed_state.value)),
         (message.types_filter, row.group_type),
     )
     is_listed = all(

@@ -355,10 +355,10 @@ def describe(
     """Handle a StreamsGroupDescribe for one of its groups."""
     inner = ConsumerGroupDescribeRequest(group_ids=message.group_ids)
     observed = _targets_in(request.observed)
-    asked = replace(request, message=inner, version=1, observed=observed)
+    incoming = replace(request, message=inner, version=1, observed=observed)
     state = None if group is None else _state(machine, request, group)
     outcomes = []
-    for outcome in handlers.describe(machine, group, asked, inner, span, here, group_id):
+    for outcome in handlers.describe(machine, group, incoming, inner, span, here, group_id):
         (emission,) = outcome.emissions
         assert isinstance(emission.message, ConsumerGroupDescribeResponse)
         rows = tuple(_described(row, outcome.group, state) for row in emission.message.groups)

@@ -51,8 +51,8 @@ class TopicIds:
 
     def names(self, known: Iterable[str]) -> Mapping[str, str]:
         """Return each id with its topic: the given ones and the known ones."""
-        given = TOPICS if self.topics is None else self.topics
-        return {self.of(name): name for name in (*known, *given)}
+        there = TOPICS if self.topics is None else self.topics
+        return {self.of(name): name for name in (*known, *there)}
 
 
 NO_IDS = TopicIds()

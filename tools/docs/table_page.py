@@ -98,6 +98,10 @@ the answer. If no check applies, exactly one *row* does.
 - Below each row are its id, its level (MUST, SHOULD or MAY: [how binding it
   is](brokers/certify.md#levels)), the reason, and the *source*.
 
+Two things are not modelled, and the verdict on a run with one of them is *unknown*: what a valid
+regular expression in a subscription means, and topics that are made, grown or deleted while a group
+subscribes to them. Over TCP, such an expression is not sent.
+
 `fencepost explain ID --revision {CONSUMER_REVISION}` shows one rule, and
 `fencepost table --revision consumer-4.4` the tables of another release.
 
