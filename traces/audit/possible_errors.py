@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import product
 from typing import Any, NamedTuple, TypeVar
 
@@ -68,14 +69,11 @@ _ELSEWHERE = frozenset({14, 15, 16})
 """Errors of a coordinator that is elsewhere, loading or failing."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class PossibleAnswers:
-    """Computes which errors are possible, and caches them."""
+    """Finds answers whose errors are impossible."""
 
     revision: Revision
-    _codes_by_request: dict[tuple[str, RequestFeatures], frozenset[int | str]] = field(
-        default_factory=dict
-    )
 
     def fault(self, exchange: LoggedExchange) -> str | None:
         """Return the fault of an answer that no state gives; None if some state gives it."""
@@ -103,36 +101,33 @@ class PossibleAnswers:
             case _:
                 return None
         for code, features in codes:
-            if code in BEYOND or code in (allowed := self._codes(table, features)):
+            if code in BEYOND or code in (
+                allowed := _possible_codes(self.revision, table, features)
+            ):
                 continue
             words = ", ".join(error_name(c) for c in sorted(allowed, key=str))
             return f"{error_name(code)}, which is impossible in every state; possible: {words}"
         return None
 
-    def _codes(self, name: str, features: RequestFeatures) -> frozenset[int | str]:
-        codes = self._codes_by_request.get((name, features))
-        if codes is None:
-            codes = self._codes_by_request[name, features] = frozenset(
-                self._possible(name, _known(features))
-            )
-        return codes
 
-    def _possible(self, name: str, known: Known) -> set[int | str]:
-        table = self.revision.tables[name]
-        identities = [id(feature) for feature in table.features]
-        domains = [
-            [v for v in f.domain if f.name not in known or v in known[f.name]]
-            for f in table.features
-        ]
-        codes: set[int | str] = {*_ELSEWHERE}
-        for point in product(*domains):
-            rule_codes = {
-                code for rule in table.applicable(point) for code in _codes_of(name, rule)
-            }
-            # `feasible` is expensive, and most points add no code.
-            if rule_codes - codes and feasible(dict(zip(identities, point, strict=True))):
-                codes |= rule_codes
-        return codes
+@cache  # for all logs, and all parts of one
+def _possible_codes(
+    revision: Revision, name: str, features: RequestFeatures
+) -> frozenset[int | str]:
+    """Return the error codes that a table has for such a request in any state."""
+    table = revision.tables[name]
+    known = _known(features)
+    identities = [id(feature) for feature in table.features]
+    domains = [
+        [v for v in f.domain if f.name not in known or v in known[f.name]] for f in table.features
+    ]
+    codes: set[int | str] = {*_ELSEWHERE}
+    for point in product(*domains):
+        rule_codes = {code for rule in table.applicable(point) for code in _codes_of(name, rule)}
+        # `feasible` is expensive, and most points add no code.
+        if rule_codes - codes and feasible(dict(zip(identities, point, strict=True))):
+            codes |= rule_codes
+    return frozenset(codes)
 
 
 def _codes_of(api: str, rule: Rule) -> frozenset[int | str]:
