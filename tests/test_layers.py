@@ -211,19 +211,22 @@ def room(name: str) -> str:
     return ".".join(name.split(".")[:2])
 
 
+def at_run_time(block: ast.AST) -> Iterator[ast.AST]:
+    """The statements below a module or a statement, but those for type checkers alone."""
+    for part in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for statement in getattr(block, part, ()):
+            match statement:
+                case ast.If(test=ast.Name(id="TYPE_CHECKING")):
+                    continue
+                case _:
+                    yield statement
+                    yield from at_run_time(statement)
+
+
 def imports_of(name: str, source: str, names: frozenset[str]) -> set[str]:
     """Which of these modules a module imports, wherever in it; not for type checkers alone."""
-    tree = ast.parse(source)
-    typed = {
-        inner
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-        for inner in ast.walk(node)
-    }
     found = set()
-    for node in ast.walk(tree):
-        if node in typed:
-            continue
+    for node in at_run_time(ast.parse(source)):
         for full in imported(node, name if name.startswith("tools.") else f"fencepost.{name}"):
             inner = full.removeprefix("fencepost.")
             found |= {inner, inner.rpartition(".")[0]} & names

@@ -45,6 +45,11 @@ PAGES = [
 
 
 @cache
+def texts_of_code() -> tuple[Text, ...]:
+    return tuple(product_text())
+
+
+@cache
 def wrong_in(place: str, text: str) -> tuple[str, ...]:
     """Return what is banned in a text, a line each."""
     return tuple(f"{place}: {words}" for words in wrong_patterns(text) if text not in PUBLISHED)
@@ -62,7 +67,7 @@ def test_help_is_plain() -> None:
 
 
 def test_messages_and_sentences_are_plain() -> None:
-    texts = list(product_text())
+    texts = texts_of_code()
     assert len(texts) > 5_000
     assert_plain(texts)
 
@@ -127,6 +132,6 @@ def test_other_texts_are_fine(text: str) -> None:
 
 
 def test_strings_of_code_are_collected_without_docstrings() -> None:
-    texts = {text for _, text in product_text()}
+    texts = {text for _, text in texts_of_code()}
     assert "no violation found" in texts
     assert not any(text.startswith("Return the verdict on one line") for text in texts)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.logs.agreement import agreement
-from support.logs.simulated_logs import play
+from support.logs.simulated_logs import ThreeStories, play
 
 from fencepost.conformance.simulate.deployment_scenario import (
     DeploymentScenario,
@@ -39,9 +40,20 @@ def by_generation(report: OperatorReport) -> dict[int, Rebalance]:
     return {row.generation: row for row in report.rebalances.rows}
 
 
+@pytest.fixture(scope="module")
+def stories_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], ThreeStories]:
+    """The stories of a scenario, played once."""
+
+    @cache
+    def stories_of(name: str) -> ThreeStories:
+        return play(in_form(name, ""), 0, tmp_path_factory.mktemp(name))
+
+    return stories_of
+
+
 @pytest.mark.parametrize("name", scenario_names())
-def test_its_logs_tell_the_same_story(name: str, tmp_path: Path) -> None:
-    stories = play(in_form(name, ""), 0, tmp_path)
+def test_its_logs_tell_the_same_story(name: str, stories_of: Callable[[str], ThreeStories]) -> None:
+    stories = stories_of(name)
     assert different(stories.direct, stories.server) == {}
     if name not in UNSEEN:
         assert different(stories.requests, stories.direct) == {}
@@ -60,8 +72,10 @@ def test_so_they_do_of_cooperative_members(name: str, form: str, tmp_path: Path)
         assert direct[generation].remedy is row.remedy
 
 
-def test_what_a_request_log_lacks_is_unknown_in_it_and_nothing_else(tmp_path: Path) -> None:
-    stories = play(in_form("crash-loop", ""), 0, tmp_path)
+def test_what_a_request_log_lacks_is_unknown_in_it_and_nothing_else(
+    stories_of: Callable[[str], ThreeStories],
+) -> None:
+    stories = stories_of("crash-loop")
     requests, direct = by_generation(stories.requests), by_generation(stories.direct)
     unseen = {n for n, row in requests.items() if row.cause is not direct[n].cause}
     assert unseen
