@@ -43,7 +43,8 @@ class Finding:
     `shows`: a regular expression that the steps of the run match where it is.  `judge`: the
     revision by which the run is judged, which has the right answer; "": none says what is right.
     `target`: on which the trace was recorded.  `kind`: the class of its script, which tells if the
-    group has classic members.  `further`: settings beside those of that class.
+    group has classic members.  `further`: settings beside those of that class.  `is_choice`: a
+    coordinator may also do otherwise, and the running model does.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Finding:
     features: tuple[str, ...] = ()
     further: Config = field(default_factory=dict)
     kind: type[ConsumerScript] = ConsumerScript
+    is_choice: bool = False
 
     @property
     def is_mixed(self) -> bool:
@@ -186,6 +188,12 @@ def _assignor(s: ConsumerScript) -> None:
     s.join("A1", server_assignor="uniform")
     s.release("A1")
     s.join("A2", server_assignor="range")
+
+
+def _tied_assignors(s: ConsumerScript) -> None:
+    s.join("m", server_assignor="range")
+    s.join("n", server_assignor="uniform")
+    s.beat("m", "m", "m")
 
 
 def _released_commits(s: ConsumerScript) -> None:
@@ -471,6 +479,26 @@ FINDINGS = (
         judge="consumer-4.4",
         target="kafka:4.3.1",
         write=_assignor,
+    ),
+    Finding(
+        name="tied-assignors",
+        title="Two members ask for two assignors, and each heartbeat raises the epoch",
+        effect="One member asks for `range`, one for `uniform`, and nobody else for any. Each "
+        "heartbeat of the first raises the group epoch and makes a new target, also if it names no "
+        "assignor, so that the group is never Stable for long.",
+        affected="groups with two values of `group.remote.assignor`",
+        short="one assignor for all",
+        operators="Give all members of a group the same `group.remote.assignor`. Of "
+        "two members, change both at once.",
+        authors="Nothing: at each heartbeat the coordinator counts without the sender and with it, "
+        "and of two assignors with one member each it prefers another one each time.",
+        ticket="none known; KAFKA-20434 made the epoch depend on the assignor",
+        has=(*ALL[-1:], PR),
+        shows=r"4\. m [^\n]*→ NONE, epoch (\d)[^\n]*\n5\. m [^\n]*→ NONE, epoch (?!\1)",
+        judge=KIP,
+        target="kafka:4.4.0",
+        write=_tied_assignors,
+        is_choice=True,
     ),
     Finding(
         name="released-commits",

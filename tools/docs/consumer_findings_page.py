@@ -90,11 +90,12 @@ def _lines(finding: Finding, trace: TraceFile) -> Iterator[str]:
     yield ""
     yield f"```text\n{block(trace)}\n```"
     yield ""
-    yield "Reproduce, on a real Kafka and on the model:"
+    yield f"Reproduce, on a real Kafka{'' if finding.is_choice else ' and on the model'}:"
     yield ""
     yield "```sh"
     yield f"fencepost replay {file} {finding.target}"
-    yield f"fencepost replay {file} model:{finding.revision_of(has[-1])}"
+    if not finding.is_choice:
+        yield f"fencepost replay {file} model:{finding.revision_of(has[-1])}"
     yield "```"
     yield ""
 
