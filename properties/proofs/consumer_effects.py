@@ -227,8 +227,8 @@ def _reconciled(
     """Bring the caller nearer to its target.
 
     `is_heeding`: as far as it subscribes to the topics; otherwise its epoch grows where it gave up
-    and has more to give up.  `is_unmapped`: the target is found only if
-    it was made anew with this request.
+    and has more to give up.  `is_unmapped`: the target is found only if it was made anew with this
+    request.
     """
     subscribed = SUBSCRIBED.now(P) if is_heeding else TRUE
     target = all_of(of_member(TARGET, CALLER), subscribed)
@@ -245,6 +245,7 @@ def _reconciled(
     taken = all_of(TAKEN.now(P), negate(revoking)) if is_free_at_once else TAKEN.now(P)
     missing = all_of(target, negate(assigned))
     grows = FALSE if is_heeding else all_of(revokes, UNREVOKED.now(CALLER))
+    grown = FALSE if is_heeding else all_of(grows, same(E, OWN_NEXT))
     epochs = (AT.now(CALLER, E), up_to(E, OWN_NEXT)), (TARGET_AT.now(E), up_to(OWN_NEXT, E))
     between = all_of(*(for_all(E, implies(row, order)) for row, order in epochs))
     return AbstractEffect(
@@ -273,7 +274,7 @@ def _reconciled(
                 AT,
                 any_of(
                     all_of(negate(advances), negate(grows), AT.now(CALLER, E)),
-                    all_of(grows, same(E, OWN_NEXT)),
+                    grown,
                     all_of(advances, TARGET_AT.now(E)),
                 ),
             ),
