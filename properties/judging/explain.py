@@ -194,7 +194,7 @@ def _sentence(
         return with_names(violation.detail, names)
     who = history.sender(exchange.id)
     subject = f"{who}'s {exchange.api} v{exchange.version}{place}"
-    own_reason = _reason_of_field(violation)
+    own_reason = _reason_of_field(violation) or _reason_of_taken(violation, names)
     why = _why(rule, violation, own_reason)
     should = _should(violation, exchange, names)
     came = _came(violation, exchange, names, should)
@@ -277,7 +277,37 @@ _REASONS_OF_FIELDS = (
         re.compile(r"(?:\w+\.)*memberId is .+ instead of a new id$"),
         "a member id belongs to one process alone; with it another process could act as that one",
     ),
+    (
+        re.compile(r"groups\.members\.targetAssignment is "),
+        "a target gives each partition of a subscribed topic to one of its subscribers",
+    ),
+    (
+        re.compile(r"groups\.members\.(?:memberEpoch|instanceId) is "),
+        "a description shows the epoch and the instance that a member has, -2 if it is released",
+    ),
+    (
+        re.compile(r"groups\.members is "),
+        "a description lists all members, released ones too, and nobody else",
+    ),
+    (
+        re.compile(r"groups\.(?:groupEpoch|assignmentEpoch) is "),
+        "a description shows the epoch of the group, and that of its target",
+    ),
 )
+
+
+def _reason_of_taken(violation: Violation, names: Mapping[str, str]) -> str:
+    """Return whose partitions an answer gives away, or ""; a refusal was due for its own reason."""
+    chosen = nearest(violation.allowed)
+    if chosen is None or (chosen.body or {}).get("errorCode"):
+        return ""
+    owners: dict[str, list[str]] = {}
+    for partition, owner in violation.taken:
+        owners.setdefault(names.get(owner, owner), []).append(with_names(partition, names))
+    whose = ", and ".join(
+        f"{', '.join(rows)} are still {owner}'s" for owner, rows in owners.items()
+    )
+    return f"a partition has one owner, and {whose}" if whose else ""
 
 
 def _reason_of_field(violation: Violation) -> str:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from fencepost.model.consumer.group import ConsumerGroup
+from fencepost.model.consumer.topics import TopicIds
 from fencepost.model.messages.consumer_messages import (
     ConsumerAssignment,
     ConsumerGroupDescribeResponse,
@@ -102,6 +104,31 @@ def epochs_in(answer: object) -> Iterable[int]:
         ):
             return tuple(row.group_epoch for row in groups)
     return ()
+
+
+def taken_from(
+    answer: object, groups: Iterable[object], ids: TopicIds
+) -> tuple[tuple[str, str], ...]:
+    """Return the partitions in an answer to a heartbeat that are another member's, each with whose.
+
+    `groups`: the group after the heartbeat in each explanation; all must agree.  `ids`: of topics.
+    A partition is that of its topic's id, such as `AAAAAAAAAAAAAAAAAAAAAQ-0`.
+    """
+    if not isinstance(answer, ConsumerGroupHeartbeatResponse) or answer.assignment is None:
+        return ()
+    given = _partitions(answer.assignment.topic_partitions)
+    owners = [
+        {
+            f"{ids.of(partition.topic)}-{partition.partition}": member.member_id
+            for member in group.members
+            if member.member_id != answer.member_id
+            for partition, _ in (*member.assigned, *member.revoking)
+        }
+        for group in groups
+        if isinstance(group, ConsumerGroup)
+    ]
+    first = owners[0] if owners else {}
+    return tuple((p, first[p]) for p in given if all(each.get(p) for each in owners) and p in first)
 
 
 def receiver_of(answer: object) -> str:

@@ -56,6 +56,7 @@ from msgspec.structs import replace
 from fencepost.model.classic.features import join_phase_point
 from fencepost.model.classic.group import JOIN, SYNC, Group
 from fencepost.model.classic.vocabulary import Trigger
+from fencepost.model.consumer.topics import TopicIds
 from fencepost.model.coordinator import Answer, Config, Send
 from fencepost.model.history.events import (
     Answered,
@@ -81,7 +82,11 @@ from fencepost.properties.oracle.answer_match import (
     matches,
 )
 from fencepost.properties.oracle.candidate import CLEANED, NOTED, Candidate, Emitted, merged
-from fencepost.properties.oracle.consumer_answers import epochs_in, receiver_of
+from fencepost.properties.oracle.consumer_answers import (
+    epochs_in,
+    receiver_of,
+    taken_from,
+)
 from fencepost.properties.oracle.fingerprint import broken_rule, rule_levels
 from fencepost.properties.oracle.matcher import FRESH, Match
 from fencepost.properties.oracle.oracle_search import Search, TooManyError
@@ -489,11 +494,20 @@ class Oracle:
             tuple(sorted(self._search.decided.get(request_id, ()))),
             detail,
             wait=self._wait(request_id, at_ms, body) if wrong is Wrong.EARLY else None,
+            taken=self._taken(request_id, body, reached) if wrong is Wrong.ANSWER and body else (),
         )
         rule = broken_rule(violation, self.machine.revision)
-        self.violation = (
-            violation if rule is None else dataclasses.replace(violation, level=rule.level)
-        )
+        if rule is not None and not violation.taken:
+            violation = dataclasses.replace(violation, level=rule.level)
+        self.violation = violation
+
+    def _taken(
+        self, request_id: str, body: dict[str, Any], reached: list[Candidate]
+    ) -> tuple[tuple[str, str], ...]:
+        """Return the partitions that an answer gives although they are another member's."""
+        observed = self._read(self._search.requests[request_id].incoming, body)
+        groups = [candidate.group(self._group_of(request_id)) for candidate in reached]
+        return taken_from(observed, groups, TopicIds(self.machine.topics))
 
     def _allowed(
         self,

@@ -80,7 +80,8 @@ class Violation:
     `request_id`: the request whose answer (or silence) is wrong; `at_ms`: time at which that was
     known; `allowed`: nearest first; `decided_by`: the rules that handled the request; `late`: it
     rests on a delay, so it counts only while the target is quick; `wait`: of an answer that came
-    too early; `permitted`: another revision, which explains the whole history, "" for none.
+    too early; `permitted`: another revision, which explains the whole history, "" for none;
+    `taken`: partitions that the answer gives although they are another member's, each with whose.
     """
 
     wrong: Wrong
@@ -94,6 +95,7 @@ class Violation:
     late: bool = False
     wait: Wait | None = field(default=None, compare=False)
     permitted: str = ""
+    taken: tuple[tuple[str, str], ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)

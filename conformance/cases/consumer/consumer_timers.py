@@ -318,6 +318,20 @@ def partitions_are_not_given_up(s: ConsumerScript) -> None:
     s.describe()
 
 
+@case("CG-REBALANCE-EXPIRED")
+def heartbeats_prolong_no_rebalance_timeout(s: ConsumerScript) -> None:
+    """A member sends heartbeats again and again, but gives no partitions up: its R still ends."""
+    s.join("A1", rebalance=Ms("short rebalance"))
+    s.join("B1")
+    s.beat("A1")
+    s.pause("short rebalance", minus=True, margins=2)
+    s.beat("A1", owns=OwnedOf("A1", back=1))
+    s.pause(margins=4)
+    s.beat("A1", owns=OwnedOf("A1", back=1))
+    s.beat("B1")
+    s.describe()
+
+
 @case("CG-BEAT-ALIVE")
 def partitions_are_given_up_in_time(s: ConsumerScript) -> None:
     """A member gives partitions up within its rebalance timeout, and stays."""
@@ -483,6 +497,23 @@ def sessions_begin_anew_after_a_failover(s: ConsumerScript) -> None:
     s.join("A2")
 
 
+@case(
+    "CG-FAILOVER-GROUP",
+    "CG-SESSION-EXPIRED",
+    "CG-SESSION-EXPIRED-RELEASED",
+    features=("restart",),
+)
+def sessions_end_after_a_failover(s: ConsumerScript) -> None:
+    """The sessions that a failover begins end: that of a silent member and of a released one."""
+    s.reconciled("A1", "B1", "C1")
+    s.release("A1")
+    s.restart()
+    s.outlast_session(beating=("B1",))
+    s.beat("C1", "B1")
+    s.join("A2")
+    s.describe()
+
+
 @FAILOVERS.case("CG-REBALANCE-EXPIRED-RELEASED", features=("restart",))
 def released_while_giving_up_before_a_failover(s: ConsumerScript) -> None:
     """A member is released while it has partitions to give up; after a failover its R runs."""
@@ -507,6 +538,36 @@ def changed_instance_after_a_failover(s: ConsumerScript) -> None:
     s.beat("A1", instance="B")
     s.join("A2")
     s.describe()
+
+
+@FAILOVERS.case("CG-FAILOVER-GROUP", "CG-BEAT-REPEATED", features=("restart",))
+def lost_answer_before_a_failover(s: ConsumerScript) -> None:
+    """The answer with a new epoch was lost before a failover: the old epoch still passes."""
+    s.advanced()
+    s.restart()
+    s.beat("A1", epoch=EpochOf("A1", back=1))
+    s.beat("B1")
+    s.describe()
+
+
+@FAILOVERS.case("CG-FAILOVER-GROUP", "CG-BEAT-ALIVE", features=("restart",))
+def partitions_that_are_not_given_up_before_a_failover(s: ConsumerScript) -> None:
+    """A failover while a member gives partitions up: others still wait until it has done so."""
+    s.join("A1", "B1")
+    s.beat("A1")
+    s.restart()
+    s.beat("B1", "A1", "B1")
+    s.describe()
+
+
+@FAILOVERS.case("CG-FAILOVER-GROUP", "CG-FETCH-MEMBER", features=("restart",))
+def offsets_after_a_failover(s: ConsumerScript) -> None:
+    """Committed offsets survive a failover."""
+    s.reconciled("A1")
+    s.commit("A1")
+    s.restart()
+    s.beat("A1")
+    s.fetch("A1")
 
 
 @FAILOVERS.case("CG-FAILOVER-GROUP", "CG-BEAT-ALIVE", features=("restart",))

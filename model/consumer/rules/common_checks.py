@@ -95,7 +95,7 @@ def sender(prefix: str) -> tuple[Rule, ...]:
             answer=Error.UNKNOWN_MEMBER_ID,
             level=Level.SHOULD,
             source=src.KIP_STATIC,
-            because="the instance is unmapped, so no member has it, not even a live one of this id",
+            because="no member has the instance: nobody joined with it, or that member is gone",
         ),
         Rule(
             f"{prefix}-INSTANCE-DANGLING",
@@ -117,7 +117,7 @@ def sender(prefix: str) -> tuple[Rule, ...]:
             when(mid=UNKNOWN),
             answer=Error.UNKNOWN_MEMBER_ID,
             source=src.KIP_HEARTBEAT,
-            because="no member has this id",
+            because="no member has the id: nobody joined with it, or that member is gone",
         ),
     )
 

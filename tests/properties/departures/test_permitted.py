@@ -57,6 +57,17 @@ def test_a_release_is_not_excused_by_an_older_one() -> None:
     assert result.level is Level.SHOULD
 
 
+def test_two_owners_of_a_partition_are_a_must_by_whichever_rule() -> None:
+    result = run(
+        "CG-JOIN-STATIC-NEW/second-static-member",
+        revisions.find("mutant:cg-takes-what-others-have"),
+    )
+    assert result.level is Level.MUST
+    assert "because a partition has one owner, and t-" in result.message
+    assert "are still A1's (rule CG-" in result.message
+    assert "SHOULD; this failure counts as MUST)" in result.message
+
+
 def test_a_fault_keeps_its_level() -> None:
     refusal = BASE.rule("CG-JOIN-UNRELEASED")
     displaces = BASE.rule("CG-JOIN-RETURN").but(id=refusal.id, guard=refusal.guard)
