@@ -44,7 +44,7 @@ _LIMIT = 20_000
 
 def permitting(judge: Revision, config: Config, history: Sequence[Event], *, lag_ms: int) -> str:
     """Return the name of the first other revision that explains a history, or ""."""
-    for other in _others(judge):
+    for other in others(judge):
         oracle = Oracle(other, config, lag_ms=lag_ms, limit=_LIMIT)
         for event in history:
             if not oracle.holds():
@@ -56,7 +56,7 @@ def permitting(judge: Revision, config: Config, history: Sequence[Event], *, lag
 
 
 @lru_cache
-def _others(judge: Revision) -> tuple[Revision, ...]:
+def others(judge: Revision) -> tuple[Revision, ...]:
     """Return what a coordinator may do in place of a release: the text, or what came later.
 
     Also a part that KAFKA-19431 changed: a member keeps the partitions of a topic that it gave up
@@ -70,5 +70,18 @@ def _others(judge: Revision) -> tuple[Revision, ...]:
         "what a member has of topics follows its target alone",
         tuple(heeds_no_subscription(judge)),
     )
+    text = _text_beside(judge) if judge.name == CONSUMER_4_4.name else KIP_848
     later = list(_RELEASES.values())[list(_RELEASES).index(judge.name) + 1 :]
-    return heedless, KIP_848, *later, PR_23542
+    return heedless, text, *later, PR_23542
+
+
+def _text_beside(judge: Revision) -> Revision:
+    """Return a release with what the text has otherwise than 4.3, where the release is as 4.3.
+
+    The revision of the text is 4.3 wherever the text says nothing, so as a whole it would also
+    permit what a later release has mended.
+    """
+    before = {rule.id: rule for _, rule in CONSUMER_4_3.rules()}
+    now = {rule.id: rule for _, rule in judge.rules()}
+    as_before = (d for d in KIP_848.differences if now.get(d.rule_id) is before.get(d.rule_id))
+    return derive(judge, KIP_848.name, KIP_848.about, tuple(as_before))

@@ -297,10 +297,7 @@ _REASONS_OF_FIELDS = (
 
 
 def _reason_of_taken(violation: Violation, names: Mapping[str, str]) -> str:
-    """Return whose partitions an answer gives away, or ""; a refusal was due for its own reason."""
-    chosen = nearest(violation.allowed)
-    if chosen is None or (chosen.body or {}).get("errorCode"):
-        return ""
+    """Return whose partitions an answer gives away, or ""."""
     owners: dict[str, list[str]] = {}
     for partition, owner in violation.taken:
         owners.setdefault(names.get(owner, owner), []).append(with_names(partition, names))

@@ -484,6 +484,9 @@ class Oracle:
         detail: str,
     ) -> None:
         allowed = self._allowed(wrong, request_id, body, reached, detail)
+        # Where a refusal was due, the caller may have been let in in the owner's place.
+        refuses = any((each.body or {}).get("errorCode") for each in allowed)
+        gives = wrong is Wrong.ANSWER and not refuses
         violation = Violation(
             wrong,
             Level.MUST,
@@ -494,7 +497,7 @@ class Oracle:
             tuple(sorted(self._search.decided.get(request_id, ()))),
             detail,
             wait=self._wait(request_id, at_ms, body) if wrong is Wrong.EARLY else None,
-            taken=self._taken(request_id, body, reached) if wrong is Wrong.ANSWER and body else (),
+            taken=self._taken(request_id, body or {}, reached) if gives else (),
         )
         rule = broken_rule(violation, self.machine.revision)
         if rule is not None and not violation.taken:

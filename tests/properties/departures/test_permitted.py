@@ -13,7 +13,9 @@ from fencepost.model.consumer.effects import Do
 from fencepost.model.revision import Revision, SetRule, derive
 from fencepost.model.revisions import revisions
 from fencepost.model.revisions.consumer_releases import heeds_no_subscription
+from fencepost.model.revisions.revision_soundness import revision_faults
 from fencepost.model.table.table import Level, replace_steps
+from fencepost.properties.departures.permitted import others
 from fencepost.properties.judging.outcome import CaseResult, Outcome
 
 BASE = revisions.find("consumer-4.3")
@@ -48,6 +50,19 @@ def test_an_answer_that_another_revision_permits_is_a_may(
     assert result.violation is not None
     assert result.violation.permitted == by
     assert f"this failure counts as MAY, because {by} permits it" in result.message
+
+
+def test_each_revision_that_may_permit_an_answer_is_sound() -> None:
+    revision = revisions.find("consumer-4.4")
+    for other in others(revision):
+        assert not list(revision_faults(other))
+
+
+def test_the_text_permits_nothing_of_which_it_is_silent() -> None:
+    case = "CG-JOIN-RETURN/restart-with-another-assignor"
+    result = run(case, BASE, revisions.find("consumer-4.4"))
+    assert result.violation is not None
+    assert not result.violation.permitted
 
 
 def test_a_release_is_not_excused_by_an_older_one() -> None:
