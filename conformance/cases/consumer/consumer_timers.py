@@ -318,20 +318,6 @@ def partitions_are_not_given_up(s: ConsumerScript) -> None:
     s.describe()
 
 
-@case("CG-REBALANCE-EXPIRED")
-def heartbeats_prolong_no_rebalance_timeout(s: ConsumerScript) -> None:
-    """A member sends heartbeats again and again, but gives no partitions up: its R still ends."""
-    s.join("A1", rebalance=Ms("short rebalance"))
-    s.join("B1")
-    s.beat("A1")
-    s.pause("short rebalance", minus=True, margins=2)
-    s.beat("A1", owns=OwnedOf("A1", back=1))
-    s.pause(margins=4)
-    s.beat("A1", owns=OwnedOf("A1", back=1))
-    s.beat("B1")
-    s.describe()
-
-
 @case("CG-BEAT-ALIVE")
 def partitions_are_given_up_in_time(s: ConsumerScript) -> None:
     """A member gives partitions up within its rebalance timeout, and stays."""
