@@ -316,7 +316,7 @@ def _beat_of_consumer(s: BridgeScript, owns: Any = _EVERYTHING) -> None:
 
 @case("CG-BEAT-ALIVE", "CG-REBALANCE-EXPIRED")
 def heartbeat_of_the_other_protocol_that_begins_a_revocation(s: BridgeScript) -> None:
-    """A classic member's heartbeat of the consumer protocol tells it to give up: its R runs."""
+    """A classic member's heartbeat of the consumer protocol begins a revocation: its R runs."""
     s.classic.stable("A1", rebalance=_SHORT_R)
     s.join("B1")
     _beat_of_consumer(s)

@@ -355,7 +355,7 @@ def _hurried(s: ConsumerScript, **join: Any) -> None:
 
 @case("CG-REBALANCE-EXPIRED", "CG-BEAT-REPEATED-CHANGED")
 def call_in_a_repeated_heartbeat_is_not_followed(s: ConsumerScript) -> None:
-    """A heartbeat with the previous epoch is told to give up: R runs from then."""
+    """The answer to a heartbeat with the previous epoch takes partitions: R runs from then."""
     s.advanced()
     again: dict[str, Any] = {"subscribed_topic_names": ("u",), "rebalance_timeout_ms": _HURRIED}
     s.beat("A1", epoch=EpochOf("A1", back=1), **again)
