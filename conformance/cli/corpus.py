@@ -29,12 +29,13 @@ from fencepost.conformance.cli.options.log_options import (
     master_option,
     scope_options,
 )
+from fencepost.conformance.targets.target_registry import check_classic, find_revision
 from fencepost.model.history.words import verdict_line
 from fencepost.properties.judging.report import EXIT_CODES, Overall
 from fencepost.properties.mutants.mutants import MUTANTS
 from fencepost.properties.worlds.scope import Scope
 from fencepost.traces.files.text_files import make_folder
-from fencepost.traces.pipeline.corpus.corpus import SHARD_TRACES, corpus_recipe
+from fencepost.traces.pipeline.corpus.corpus import SHARD_TRACES, Recipe, corpus_recipe
 
 if TYPE_CHECKING:
     from fencepost.traces.pipeline.corpus.shard_jobs import Corpus
@@ -146,12 +147,14 @@ def generate_command(
     """  # noqa: D301  (click keeps the lines after it)
     names = [name for listed in mutants for name in listed.split(",") if name]
     chosen = list(MUTANTS) if _ALL in names else names
-    try:
-        recipe = corpus_recipe(
-            seed=seed, traces=traces, revisions=revisions, mutants=chosen, per_shard=per_shard
-        )
-    except KeyError as error:
-        raise click.UsageError(str(error.args[0])) from None
+    recipe = _recipe(
+        "generate",
+        seed=seed,
+        traces=traces,
+        revisions=revisions,
+        mutants=chosen,
+        per_shard=per_shard,
+    )
     with engine_of(engine, master) as running:
         from fencepost.traces.pipeline.corpus import triage  # noqa: PLC0415
         from fencepost.traces.pipeline.storage.location import Place  # noqa: PLC0415
@@ -193,7 +196,7 @@ def check_command(
       `broken`         ids of the violated properties
       `message`        one sentence; for an error its class and text
     """  # noqa: D301  (click keeps the lines after it)
-    _known(judge)
+    _check_known("check", judge)
     with engine_of(engine, master) as running:
         from fencepost.traces.pipeline.corpus import triage  # noqa: PLC0415
 
@@ -287,7 +290,7 @@ def triage_command(
 
     A group has one fingerprint: rule, request and kind of violation.  Its shortest trace is shrunk.
     """
-    _known(judge)
+    _check_known("triage", judge)
     with engine_of(engine, master) as running:
         from fencepost.traces.pipeline.corpus import triage  # noqa: PLC0415
 
@@ -329,7 +332,7 @@ def explore_command(
     violated properties, without their runs.  Each level is a table in DIR.  A second run continues
     after the last complete level.
     """
-    _known(revision)
+    _check_known("explore", revision)
     with engine_of(engine, master) as running:
         from fencepost.traces.pipeline.corpus.exploring import ExplorationBounds, explore_levels  # noqa: PLC0415
         from fencepost.traces.pipeline.storage.location import Place  # noqa: PLC0415
@@ -362,12 +365,20 @@ def _open(folder: str) -> Corpus:
     return triage.open_corpus(Place(folder))
 
 
-def _known(revision: str) -> None:
-    """Raise UsageError for an unknown revision."""
+def _check_known(command: str, revision: str) -> None:
+    """Raise UsageError for an unknown revision, OtherProtocolError for one of another protocol."""
+    _recipe(command, seed=0, traces=1, revisions=[revision], mutants=[], per_shard=1)
+
+
+def _recipe(command: str, **of: Any) -> Recipe:
+    """Make a recipe.  Raises UsageError for an unknown model, OtherProtocolError."""
     try:
-        corpus_recipe(seed=0, traces=1, revisions=[revision], mutants=[], per_shard=1)
+        recipe = corpus_recipe(**of)
     except KeyError as error:
         raise click.UsageError(str(error.args[0])) from None
+    for model in recipe.models:
+        check_classic(find_revision(model), f"corpus {command}")
+    return recipe
 
 
 def say(document: Any, *, as_json: bool) -> None:

@@ -44,6 +44,8 @@ def test_a_target_without_a_list_is_named_with_the_remedy(name: str, words: str)
         ("certify-client", "reference", "--revision", "consumer-4.3"),
         ("fuzz-client", "reference", "--revision", "consumer-4.3"),
         ("simulate", "crash", "--revision", "consumer-4.3"),
+        ("corpus", "generate", "--traces", "1", "--revision", "consumer-4.3", "--out", "no-such"),
+        ("corpus", "explore", "--revision", "consumer-4.3", "--out", "no-such"),
     ],
     ids=" ".join,
 )
