@@ -116,7 +116,7 @@ def taken_from(
     """
     if not isinstance(answer, ConsumerGroupHeartbeatResponse) or answer.assignment is None:
         return ()
-    given = _partitions(answer.assignment.topic_partitions)
+    assigned = _partitions(answer.assignment.topic_partitions)
     owners = [
         {
             f"{ids.of(partition.topic)}-{partition.partition}": member.member_id
@@ -128,7 +128,9 @@ def taken_from(
         if isinstance(group, ConsumerGroup)
     ]
     first = owners[0] if owners else {}
-    return tuple((p, first[p]) for p in given if all(each.get(p) for each in owners) and p in first)
+    return tuple(
+        (p, first[p]) for p in assigned if all(each.get(p) for each in owners) and p in first
+    )
 
 
 def receiver_of(answer: object) -> str:
