@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from fencepost.model._door import lazy
 
 if TYPE_CHECKING:
-    from fencepost.conformance.cases.clients.provocation import Action, Provocation
     from fencepost.conformance.run.certificate_run import run_certificate
     from fencepost.conformance.run.replay import replay_trace
     from fencepost.conformance.runtime.unavailable import TargetUnavailableError
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
         UnknownTargetError,
         find_target,
     )
+    from fencepost.conformance.wire.provocation import Action, Provocation
     from fencepost.properties.judging.outcome import CaseResult, Outcome
     from fencepost.properties.judging.report import Certificate
     from fencepost.traces.report.report_writer import write_report

@@ -26,7 +26,7 @@ _DERIVED = {
     "corpus-1": "fencepost.conformance.search.findings.trace_causes:SCHEMA.schema",
     "known-failures-1": "fencepost.traces.files.known_failure_lists:SCHEMA.schema",
     "operator-report-1": "fencepost.traces.operations.operator_words:SCHEMA.schema",
-    "provocations-1": "fencepost.conformance.cases.clients.provocation:SCHEMA.schema",
+    "provocations-1": "fencepost.conformance.wire.provocation:SCHEMA.schema",
     "scenarios-1": "fencepost.conformance.clients.scenario_file:SCHEMA.schema",
     "simulation-1": "fencepost.conformance.simulate.simulate:SCHEMA.schema",
     "server-log-audit-1": "fencepost.traces.audit.server_log_audit:SCHEMA.schema",

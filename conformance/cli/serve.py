@@ -10,7 +10,6 @@ from pathlib import Path
 
 import click
 
-from fencepost.conformance.cases.clients.provocation import read_provocations
 from fencepost.conformance.cli.options.common_options import (
     REVISION,
     SEED,
@@ -28,6 +27,7 @@ from fencepost.conformance.serve.broker_apis import (
 )
 from fencepost.conformance.serve.broker_history import History, appending
 from fencepost.conformance.targets.target_registry import find_coordinator
+from fencepost.conformance.wire.provocation import read_provocations
 from fencepost.model.consumer.settings import ALL_SETTINGS, MAX_SIZE
 from fencepost.model.coordinator import CONFIG_DEFAULTS, NAMED_VALUES, numbered
 from fencepost.traces.files.bounded import own_version

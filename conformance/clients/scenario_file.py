@@ -14,7 +14,6 @@ from typing import Any, get_args
 
 import msgspec
 
-from fencepost.conformance.cases.clients.provocation import CODES
 from fencepost.conformance.cases.clients.scenario import (
     AnyCondition,
     Condition,
@@ -28,6 +27,7 @@ from fencepost.conformance.cases.clients.scenario import (
 from fencepost.conformance.cases.clients.scenario_catalogue import SCENARIOS
 from fencepost.conformance.serve.broker_apis import ReleaseError, parse_release
 from fencepost.conformance.wire.codec import API_KEYS
+from fencepost.conformance.wire.provocation import CODES
 from fencepost.model.bad_input import BadInputError
 from fencepost.model.history.words import first_names
 from fencepost.model.plans.steps import Close, Crash, Settings, Start

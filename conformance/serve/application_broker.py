@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping
 from contextlib import AsyncExitStack
 from typing import Any, Protocol, Self
 
-from fencepost.conformance.cases.clients.provocation import Provocation
 from fencepost.conformance.runtime.lag_meter import LagMeter
 from fencepost.conformance.serve.broker import ModelBroker
 from fencepost.conformance.serve.broker_apis import parse_release
 from fencepost.conformance.serve.broker_history import History, controls
+from fencepost.conformance.wire.provocation import Provocation
 from fencepost.conformance.wire.record_batches import batch_of
 from fencepost.model.coordinator import Config, Send
 from fencepost.model.messages.errors import Error

@@ -22,13 +22,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, Self, cast
 
-from fencepost.conformance.cases.clients.provocation import (
-    CODES,
-    Action,
-    Provocation,
-    Provocations,
-    names_in,
-)
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.serve.broker_apis import FIRST_NODE, BrokerApis
 from fencepost.conformance.serve.broker_history import CONTROL, History, KeptBody, RecordedExchange
@@ -42,6 +35,13 @@ from fencepost.conformance.wire.codec import (
     decode_header,
     decode_request,
     encode_message,
+)
+from fencepost.conformance.wire.provocation import (
+    CODES,
+    Action,
+    Provocation,
+    Provocations,
+    names_in,
 )
 from fencepost.conformance.wire.refusal import OF_FETCH_SESSIONS, recoded, refused_rows
 from fencepost.model.coordinator import Config, Send

@@ -21,10 +21,10 @@ from typing import Any
 
 import msgspec
 
-from fencepost.conformance.cases.clients.provocation import Provocation
 from fencepost.conformance.runtime.lag_meter import LagMeter
 from fencepost.conformance.targets.tcp.security import Address
 from fencepost.conformance.wire.codec import RequestHeader, decode_message, encode_message
+from fencepost.conformance.wire.provocation import Provocation
 from fencepost.conformance.wire.record_batches import summary
 from fencepost.model.bad_input import BadInputError
 from fencepost.model.coordinator import Body, CoordinatorFailure

@@ -1,1 +1,1 @@
-"""Read and write Kafka's wire format: the codec, the strict reader, record batches, refusals."""
+"""Read and write Kafka's wire format: codec, strict reader, record batches, refusals, faults."""

@@ -6,7 +6,6 @@ requests than another one.
 
 from __future__ import annotations
 
-from fencepost.conformance.cases.clients.provocation import Action, Provocation
 from fencepost.conformance.cases.clients.reading_scenarios import READS
 from fencepost.conformance.cases.clients.scenario import (
     Calls,
@@ -18,6 +17,7 @@ from fencepost.conformance.cases.clients.scenario import (
     Until,
 )
 from fencepost.conformance.cases.clients.scenario_parts import A1, A, passed, settled
+from fencepost.conformance.wire.provocation import Action, Provocation
 from fencepost.model.plans.steps import ClearFaults, Commit, Loading, Produce, Start
 
 _BACKOFF = "CLIENT-JOIN-BACKOFF"

@@ -5,7 +5,6 @@ What rests on a moment is forced: the served broker holds the request back, or d
 
 from __future__ import annotations
 
-from fencepost.conformance.cases.clients.provocation import Action, Provocation
 from fencepost.conformance.cases.clients.scenario import (
     Calls,
     InjectFaults,
@@ -23,6 +22,7 @@ from fencepost.conformance.cases.clients.scenario_parts import (
     passed,
     settled,
 )
+from fencepost.conformance.wire.provocation import Action, Provocation
 from fencepost.model.plans.steps import Close, Produce, Settings, Start, StopPolling
 
 _LATE_MS = 6000

@@ -6,7 +6,6 @@ has a long heartbeat interval, so it learns of the error from its commit first.
 
 from __future__ import annotations
 
-from fencepost.conformance.cases.clients.provocation import Action, Provocation
 from fencepost.conformance.cases.clients.scenario import (
     Assigned,
     Calls,
@@ -20,6 +19,7 @@ from fencepost.conformance.cases.clients.scenario import (
     client_id,
 )
 from fencepost.conformance.cases.clients.scenario_parts import passed, settled
+from fencepost.conformance.wire.provocation import Action, Provocation
 from fencepost.model.plans.steps import (
     AddPartitions,
     ClearFaults,

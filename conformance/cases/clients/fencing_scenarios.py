@@ -6,7 +6,6 @@ stops at the error, or polls on after each; its commits are automatic or none.
 
 from __future__ import annotations
 
-from fencepost.conformance.cases.clients.provocation import Action, Provocation
 from fencepost.conformance.cases.clients.scenario import (
     Answered,
     Assigned,
@@ -27,6 +26,7 @@ from fencepost.conformance.cases.clients.scenario_parts import (
     passed,
     settled,
 )
+from fencepost.conformance.wire.provocation import Action, Provocation
 from fencepost.model.plans.steps import Close, Produce, RemoveMember, ResumePolling, Settings, Start
 
 _FENCED = "FENCED_INSTANCE_ID"

@@ -6,7 +6,6 @@ assignment and a third member waits to join.
 
 from __future__ import annotations
 
-from fencepost.conformance.cases.clients.provocation import Action, Provocation
 from fencepost.conformance.cases.clients.scenario import (
     Answered,
     AnyCondition,
@@ -19,6 +18,7 @@ from fencepost.conformance.cases.clients.scenario import (
     client_id,
 )
 from fencepost.conformance.cases.clients.scenario_parts import passed, settled
+from fencepost.conformance.wire.provocation import Action, Provocation
 from fencepost.model.plans.steps import ReleaseHeld, Settings, Start
 
 _A, _B, _C = "a", "b", "c"

@@ -5,7 +5,6 @@ The obligations say who reads which records, and from where on.
 
 from __future__ import annotations
 
-from fencepost.conformance.cases.clients.provocation import Action, Provocation
 from fencepost.conformance.cases.clients.scenario import (
     TOPIC,
     Answered,
@@ -18,6 +17,7 @@ from fencepost.conformance.cases.clients.scenario import (
     client_id,
 )
 from fencepost.conformance.cases.clients.scenario_parts import A1, SILENCE_MS, A, passed, settled
+from fencepost.conformance.wire.provocation import Action, Provocation
 from fencepost.model.plans.steps import (
     ClearFaults,
     Close,

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from fencepost.conformance.cases.clients.provocation import Provocation, fault_words
+from fencepost.conformance.wire.provocation import Provocation, fault_words
 from fencepost.model.history.words import enumerated, plural
 from fencepost.model.plans.steps import (
     AddPartitions,

@@ -18,7 +18,6 @@ from fencepost.conformance.cases.clients.closing_scenarios import CLOSING
 from fencepost.conformance.cases.clients.commit_scenarios import COMMITS
 from fencepost.conformance.cases.clients.fencing_scenarios import FENCING
 from fencepost.conformance.cases.clients.generation_scenarios import GENERATIONS
-from fencepost.conformance.cases.clients.provocation import Action, Provocation
 from fencepost.conformance.cases.clients.reading_scenarios import READING, READS
 from fencepost.conformance.cases.clients.scenario import (
     Answered,
@@ -45,6 +44,7 @@ from fencepost.conformance.cases.clients.scenario_parts import (
 )
 from fencepost.conformance.cases.clients.topic_scenarios import TOPICS
 from fencepost.conformance.cases.clients.transaction_scenarios import TRANSACTIONS
+from fencepost.conformance.wire.provocation import Action, Provocation
 from fencepost.model.bad_input import BadInputError
 from fencepost.model.plans.steps import (
     Close,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from fencepost.conformance.cases.clients.provocation import Action, Provocation
 from fencepost.conformance.cases.clients.reading_scenarios import READS, read_all
 from fencepost.conformance.cases.clients.scenario import Calls, InjectFaults, Scenario, Until
 from fencepost.conformance.cases.clients.scenario_parts import A1, SILENCE_MS, A, passed, settled
+from fencepost.conformance.wire.provocation import Action, Provocation
 from fencepost.model.plans.steps import CreateTopic, DeleteTopic, Settings, Start
 
 _B = "b"

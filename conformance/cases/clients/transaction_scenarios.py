@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fencepost.conformance.cases.clients.provocation import Action, Provocation
 from fencepost.conformance.cases.clients.scenario import (
     Assigned,
     InjectFaults,
@@ -18,6 +17,7 @@ from fencepost.conformance.cases.clients.scenario_parts import (
     begin_static,
     passed,
 )
+from fencepost.conformance.wire.provocation import Action, Provocation
 from fencepost.model.plans.steps import (
     Close,
     CommitInTransaction,

@@ -25,7 +25,6 @@ from typing import Self, TypeVar
 
 import msgspec
 
-from fencepost.conformance.cases.clients.provocation import Action, Provocation
 from fencepost.conformance.cases.clients.scenario import (
     InjectFaults,
     Read,
@@ -49,6 +48,7 @@ from fencepost.conformance.search.findings.confirm import (
     confirm,
     examine,
 )
+from fencepost.conformance.wire.provocation import Action, Provocation
 from fencepost.model.plans.steps import (
     ClearFaults,
     Close,

@@ -7,11 +7,11 @@ import msgspec
 import pytest
 from support.client_story import TOPIC, heartbeat, run
 
-from fencepost.conformance.cases.clients.provocation import Action, Provocation
 from fencepost.conformance.clients.driver import Driver, DriverEvent
 from fencepost.conformance.clients.scenario_run import Timeline
 from fencepost.conformance.runtime.lag_meter import LagMeter, Samples
 from fencepost.conformance.serve.broker_history import History, KeptBody, RecordedExchange
+from fencepost.conformance.wire.provocation import Action, Provocation
 from fencepost.model.messages.messages import HeartbeatResponse, OffsetCommitRequest
 from fencepost.properties.requirements.driver_messages import Assigned
 

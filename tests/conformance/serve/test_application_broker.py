@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from support.served import QUICK, Client, client, until
 
-from fencepost.conformance.cases.clients.provocation import Action, Provocation
 from fencepost.conformance.serve.application_broker import ApplicationBroker
 from fencepost.conformance.serve.broker_apis import ReleaseError
 from fencepost.conformance.serve.broker_history import RecordedExchange
 from fencepost.conformance.targets.tcp.security import Address
+from fencepost.conformance.wire.provocation import Action, Provocation
 from fencepost.conformance.wire.record_batches import batch_of, summary
 from fencepost.conformance.wire.refusal import Code
 from fencepost.model.messages.errors import Error

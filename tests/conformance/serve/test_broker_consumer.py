@@ -6,10 +6,10 @@ import pytest
 from support.consumer_bodies import assigned_partitions, heartbeat_body
 from support.served import Client, client
 
-from fencepost.conformance.cases.clients.provocation import Action, Provocation
 from fencepost.conformance.serve.broker import ModelBroker
 from fencepost.conformance.serve.topic_log import ServedTopics, Topics
 from fencepost.conformance.wire.codec import API_KEYS
+from fencepost.conformance.wire.provocation import Action, Provocation
 from fencepost.model.coordinator import Topic
 from fencepost.model.messages.consumer_messages import CONSUMER_APIS
 from fencepost.model.messages.shapes import NO_UUID

@@ -3,7 +3,6 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from fencepost.conformance.cases.clients.provocation import Action, Provocation
 from fencepost.conformance.cases.clients.scenario import (
     InjectFaults,
     Scenario,
@@ -17,6 +16,7 @@ from fencepost.conformance.search.clients.client_search import (
     shrinking_scenario,
     smaller,
 )
+from fencepost.conformance.wire.provocation import Action, Provocation
 from fencepost.model.plans.steps import Close, Commit, Crash, Produce, Settings, Start
 from fencepost.properties.checking.shrinking import Reproducer, Run, shrink
 

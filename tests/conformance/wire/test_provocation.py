@@ -10,7 +10,8 @@ import pytest
 from jsonschema import Draft202012Validator
 from support.places import ROOT
 
-from fencepost.conformance.cases.clients.provocation import (
+from fencepost.conformance.cli.schema import schemas
+from fencepost.conformance.wire.provocation import (
     CODES,
     Action,
     Provocation,
@@ -19,7 +20,6 @@ from fencepost.conformance.cases.clients.provocation import (
     names_in,
     read_provocations,
 )
-from fencepost.conformance.cli.schema import schemas
 from fencepost.model.messages.errors import Error
 
 
