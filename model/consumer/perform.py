@@ -33,7 +33,7 @@ from fencepost.model.consumer.settings import (
     HEARTBEAT_INTERVAL,
     SESSION_TIMEOUT,
 )
-from fencepost.model.consumer.topics import NO_SLIP, Slip, Target, legal_targets
+from fencepost.model.consumer.topics import NO_SLIP, Slip, Target, legal_targets, readers
 from fencepost.model.coordinator import Config
 from fencepost.model.messages.consumer_messages import ConsumerGroupHeartbeatRequest
 from fencepost.model.messages.messages import CommitRequest
@@ -304,13 +304,15 @@ def _slips(work: ConsumerWork) -> list[Slip]:
     It takes the part of a caller that became a copy for given, and gives it to nobody: seen on
     4.0.1 to 4.4.0 with the assignor `uniform`, where all members have one subscription.  It takes a
     newcomer that subscribes to nothing for one that reads what the others do, where these have one
-    subscription: seen on 4.0.1 to 4.4.0; from 4.2.0 on the newcomer never gets its share.
+    subscription: seen on 4.0.1 to 4.4.0; from 4.2.0 on the newcomer never gets its share.  Or it
+    takes the others for ones that subscribe to nothing, too: seen on 4.3.0 and 4.4.0.
     """
     slips = [NO_SLIP]
     if work.copied is not None and work.copied[0]:
         slips.append(Slip(nobodys=work.copied[0]))
     if _is_idle_newcomer(work):
-        slips.append(Slip(idle=work.caller))
+        everything = tuple(readers(work.group, work.count))
+        slips += [Slip(nobodys=everything), Slip(idle=work.caller)]
     return slips
 
 

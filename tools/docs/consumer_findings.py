@@ -301,7 +301,9 @@ FINDINGS = (
         title="A newcomer that subscribes to nothing takes partitions from the others",
         effect="A member leaves, and a member that subscribes to nothing joins before anybody else "
         "sends a heartbeat. The new target gives it partitions of the others' topics; from 4.2.0 "
-        "on it is never assigned them, so that they have no owner until the next epoch.",
+        "on it is never assigned them, so that they have no owner until the next epoch. If its id "
+        "comes first in the order of a hash, the new target is empty, and every member loses all "
+        "of its partitions.",
         affected="consumers without a subscription",
         short="subscribe before the first poll",
         operators="If partitions have no owner, let any member join or leave: the next epoch "

@@ -11,12 +11,16 @@ from support.consumer_cases import BASE, play
 from support.consumer_histories import RandomRun
 
 from fencepost.conformance.cases.consumer.consumer_script import ConsumerScript
+from fencepost.model.consumer.consumer_work import ConsumerWork
+from fencepost.model.consumer.effects import Do
 from fencepost.model.consumer.group import ConsumerGroup
 from fencepost.model.consumer.open_targets import decided, with_open_target, with_share_of
+from fencepost.model.consumer.perform import caller
 from fencepost.model.consumer.topics import TooManyTargetsError
 from fencepost.model.history.events import TopicsDeleted
 from fencepost.model.messages.consumer_messages import DescribedTopic
 from fencepost.model.revisions import revisions
+from fencepost.model.work import Effect
 from fencepost.properties.oracle.fingerprint import broken_rule
 
 MOST = 300
@@ -120,7 +124,16 @@ def group_after_a_deleted_one(s: ConsumerScript) -> None:
     s.join("a")
 
 
-TARGET, DELETED = STORIES.entries
+@STORIES.case("CG-JOIN-DYNAMIC-NEW-IDLE")
+def newcomer_without_topics(s: ConsumerScript) -> None:
+    """A member that subscribes to nothing joins while a target is due."""
+    s.join("a", "k")
+    s.leave("k")
+    s.join("m", topics=())
+    s.describe()
+
+
+TARGET, DELETED, IDLE = STORIES.entries
 
 
 def _nameless(value: Any) -> Any:
@@ -144,5 +157,24 @@ def test_a_description_shows_the_target_by_the_ids_of_topics() -> None:
 def test_the_epochs_of_a_group_begin_anew_after_its_deletion() -> None:
     """The first epoch of a group is 1 up to 4.2, and 2 from 4.3 on; the difference is a MAY."""
     ran = play(DELETED, revisions.find("consumer-4.2"))
+    assert ran.verdict is not None
+    assert ran.verdict.violation is None
+
+
+def _assigns_nothing(own: Effect) -> Effect:
+    """Make an empty target where the caller subscribes to nothing."""
+
+    def effect(work: ConsumerWork) -> list[ConsumerWork]:
+        works = own(work) or [work]
+        for done in works:
+            if not caller(done).topics:
+                done.group = msgspec.structs.replace(done.group, target=())
+        return works
+
+    return effect
+
+
+def test_a_newcomer_without_topics_may_take_the_target_from_all() -> None:
+    ran = play(IDLE, with_fields(BASE, twists={Do.RECOMPUTE_TARGET: _assigns_nothing}))
     assert ran.verdict is not None
     assert ran.verdict.violation is None
