@@ -54,7 +54,14 @@ from fencepost.conformance.run.runner import (
     unmet_need,
 )
 from fencepost.conformance.run.set_ups import RefusedStep, SetUps, usual_way
-from fencepost.conformance.runtime.event_loop import Turns, few_pauses, judged, side_by_side, timed
+from fencepost.conformance.runtime.event_loop import (
+    Turns,
+    few_pauses,
+    judged,
+    shared_task,
+    side_by_side,
+    timed,
+)
 from fencepost.conformance.runtime.lag_meter import CALM_WITHIN_S, LagMeter
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError, needed_of_a_target
 from fencepost.conformance.targets.target import (
@@ -242,7 +249,7 @@ class Controls:
             return
         if place not in self._shared:
             entered = self._stack.enter_async_context(self._watching(place.scope))
-            self._shared[place] = asyncio.create_task(entered)
+            self._shared[place] = shared_task(entered)
         yield await asyncio.shield(self._shared[place])
 
     @asynccontextmanager

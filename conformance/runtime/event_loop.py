@@ -104,6 +104,17 @@ async def side_by_side(work: Iterable[Coroutine[Any, Any, _Result]]) -> list[_Re
     return [task.result() for task in tasks]
 
 
+def shared_task(work: Coroutine[Any, Any, _Result]) -> asyncio.Task[_Result]:
+    """Run work for several that await it, each behind `asyncio.shield`.
+
+    If all were cancelled before it fails, nobody reads its exception, and asyncio would print a
+    traceback.
+    """
+    task = asyncio.create_task(work)
+    task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+    return task
+
+
 async def cancel_all(tasks: Collection[asyncio.Task[Any]]) -> None:
     """Cancel the tasks that still run, and wait for the end of all."""
     for task in tasks:

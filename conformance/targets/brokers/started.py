@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from fencepost.conformance.runtime.event_loop import cancel_all
+from fencepost.conformance.runtime.event_loop import cancel_all, shared_task
 from fencepost.conformance.runtime.toolchain.child import Child, Server, free_ports
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.targets.target import NO_LIMIT, Hints, ScopeNeeds, Target
@@ -248,7 +248,7 @@ class StartedTarget(Target):
                 async with self._starting:
                     return await self._broker(kind, self._stack)
 
-            self._brokers[kind] = asyncio.create_task(start())
+            self._brokers[kind] = shared_task(start())
         return await asyncio.shield(self._brokers[kind])
 
     @asynccontextmanager

@@ -31,7 +31,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Self
 
-from fencepost.conformance.runtime.event_loop import STAGGER_S, cancel_all
+from fencepost.conformance.runtime.event_loop import STAGGER_S, cancel_all, shared_task
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.targets.target import HelperFailedError, Hints, Target
 from fencepost.conformance.targets.tcp.broker_connection import (
@@ -451,7 +451,7 @@ class TcpTarget(Target):
         self.may_refuse = not temporary
         """True if there may be rules of access, so that a refusal is no fault of the protocol."""
         self._transactions = Transactions(self.admin, deadlines.coordinator_s)
-        self._topics: dict[str, asyncio.Future[None]] = {}
+        self._topics: dict[str, asyncio.Task[None]] = {}
         """Topics of ours, which may exist: each is made once."""
         self._topic_ids: dict[str, str] = {}
         self._numbers = itertools.count(1)
@@ -607,7 +607,7 @@ class TcpTarget(Target):
     async def _made_once(self, topic: str, partitions: int = PARTITIONS) -> None:
         if topic not in self._topics:  # from here on it may exist, whatever the answer
             made = self.admin.create_topic(topic, self._controller, partitions)
-            self._topics[topic] = asyncio.ensure_future(made)
+            self._topics[topic] = shared_task(made)
         await asyncio.shield(self._topics[topic])
 
     async def make_topic(self, name: str) -> None:

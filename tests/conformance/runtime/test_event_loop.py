@@ -19,7 +19,15 @@ from fencepost.conformance.run import certify
 from fencepost.conformance.run.certify import Options, open_target
 from fencepost.conformance.run.latency_monitor import verdict_of
 from fencepost.conformance.runtime import event_loop
-from fencepost.conformance.runtime.event_loop import Turns, Window, aside, few_pauses, judged, timed
+from fencepost.conformance.runtime.event_loop import (
+    Turns,
+    Window,
+    aside,
+    few_pauses,
+    judged,
+    shared_task,
+    timed,
+)
 from fencepost.conformance.targets.target_registry import SIDE_BY_SIDE
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
 from fencepost.properties.judging.outcome import Outcome
@@ -196,3 +204,29 @@ async def test_what_waits_for_nothing_can_be_cancelled_between_two_cases() -> No
     with pytest.raises(asyncio.CancelledError):
         await all_of_them
     assert len(begun) < 10
+
+
+async def test_a_shared_task_that_fails_after_all_were_cancelled_is_no_traceback() -> None:
+    messages: list[dict[str, Any]] = []
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, message: messages.append(message))
+    for run, expected in ((shared_task, 0), (asyncio.create_task, 1)):
+        begun = asyncio.Event()
+
+        async def fail(begun: asyncio.Event = begun) -> None:
+            await begun.wait()
+            raise ConnectionRefusedError
+
+        async def wait(task: asyncio.Task[None]) -> None:
+            await asyncio.shield(task)
+
+        task = run(fail())
+        waiter = asyncio.create_task(wait(task))
+        await asyncio.sleep(0)
+        waiter.cancel()
+        await asyncio.wait([waiter])
+        begun.set()
+        await asyncio.wait([task])
+        del task, waiter
+        gc.collect()
+        assert len(messages) == expected
