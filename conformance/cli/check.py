@@ -74,6 +74,7 @@ from fencepost.properties.claims.property_registry import properties_of
 from fencepost.properties.explorer.exploration import Exploration
 from fencepost.properties.logic.logic import Engine, PropertyClass
 from fencepost.properties.worlds.consumer_worlds import CONSUMER_WORLDS
+from fencepost.properties.worlds.mixed_worlds import MIXED_WORLDS
 from fencepost.properties.worlds.scope import (
     CHECK_SCOPES,
     ActKind,
@@ -129,9 +130,22 @@ _ACTS_TO: dict[str, dict[str, tuple[ActKind, ...]]] = {
         "rebalance timeout": ("tick",),
         "failover": ("release", "failover"),
     },
+    "mixed": {
+        "JoinGroup": ("keep-join", "cross-join"),
+        "SyncGroup": (),
+        "Heartbeat": ("heartbeat",),
+        "upgrade": (),
+        "downgrade": ("leave", "switch"),
+        "join timeout": ("heartbeat", "tick"),
+        "sync timeout": ("tick",),
+    },
 }
 """Protocol → table → the acts that come to it, beside those of `_FIRST_ACTS`."""
-_FIRST_ACTS = {"classic": ("join", "sync"), "consumer": ("join", "acknowledge")}
+_FIRST_ACTS = {
+    "classic": ("join", "sync"),
+    "consumer": ("join", "acknowledge"),
+    "mixed": ("join", "sync", "acknowledge"),
+}
 """Protocol → the acts without which no group has members."""
 
 
@@ -230,7 +244,8 @@ def check_json(checked: Checked, failures: Iterable[Failure]) -> dict[str, Any]:
     metavar="NAME",
     help="Only this world (may be repeated).  Liveness is then not checked.  One of WORLDS in your "
     f"file, or: {', '.join(named.name for named in CHECK_SCOPES)}.  Of the consumer protocol: "
-    f"{', '.join(named.name for named in CONSUMER_WORLDS.check_scopes)}.",
+    f"{', '.join(named.name for named in CONSUMER_WORLDS.check_scopes)}.  Of mixed groups: "
+    f"{', '.join(named.name for named in MIXED_WORLDS.check_scopes)}.",
 )
 @max_states_option
 @minutes_option

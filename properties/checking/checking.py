@@ -32,9 +32,9 @@ from fencepost.model.revision import Revision
 from fencepost.model.revisions.revisions import is_release, is_shipped, lineage, rows_of_its_own
 from fencepost.model.table.expr import Column
 from fencepost.model.table.table import Table, TableError
-from fencepost.properties.checking.consumer_promises import CONSUMER_PROMISES
+from fencepost.properties.checking.consumer_promises import PROMISES_BY_PROTOCOL
 from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, is_quiet
-from fencepost.properties.checking.liveness import PROMISES, Promise, find_broken_promises
+from fencepost.properties.checking.liveness import Promise, find_broken_promises
 from fencepost.properties.checking.world_cache import (
     CachedResult,
     Decisions,
@@ -674,7 +674,7 @@ def check_promises(
 
 def promises_of(revision: Revision) -> tuple[Promise, ...]:
     """Return the promises of a revision's protocol."""
-    return CONSUMER_PROMISES if revision.protocol.name == "consumer" else PROMISES
+    return PROMISES_BY_PROTOCOL[revision.protocol.name]
 
 
 def _stopped(

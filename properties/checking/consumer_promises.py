@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from fencepost.model.consumer.group import ConsumerGroup
 from fencepost.model.consumer.rules import rule_sources as src
 from fencepost.properties.checking.liveness import PROMISES, Promise
 from fencepost.properties.claims.property_classes import class_of, harm_of
 from fencepost.properties.claims.waivers import reasons
+from fencepost.properties.worlds.mixed_abstraction import as_consumer_group
 from fencepost.properties.worlds.views import WorldView
 
 
@@ -28,7 +28,7 @@ def _known(name: str) -> dict[str, Any]:
 
 def _has_ownerless_partition(view: WorldView) -> bool:
     """Return True if a member subscribes to a topic, a partition of which is nobody's."""
-    group: ConsumerGroup | None = view.group
+    group = as_consumer_group(view.group)
     if group is None:
         return False
     owned = set(group.owned())
@@ -67,3 +67,9 @@ JOIN_SUCCEEDS = Promise(
 CONSUMER_PROMISES = (PARTITION_OWNED, JOIN_SUCCEEDS)
 ALL_PROMISES = (*PROMISES, *CONSUMER_PROMISES)
 """Those of both protocols."""
+PROMISES_BY_PROTOCOL = {
+    "classic": PROMISES,
+    "consumer": CONSUMER_PROMISES,
+    "mixed": (PARTITION_OWNED,),
+}
+"""Name of a protocol → its promises."""

@@ -20,6 +20,7 @@ from fencepost.properties.claims.consumer_formulas import KEPT, MOVES
 from fencepost.properties.claims.consumer_invariants import CONSUMER_INVARIANTS
 from fencepost.properties.claims.consumer_steps import CONSUMER_STEPS
 from fencepost.properties.claims.invariants import BOOKS, INVARIANTS, PROMISED, STORED
+from fencepost.properties.claims.mixed_properties import MIXED_PROPERTIES, OF_MIXED_ALONE
 from fencepost.properties.claims.step_answers import ANSWER_PROPERTIES, STEP_PROPERTIES
 from fencepost.properties.claims.step_formulas import STEPS
 from fencepost.properties.claims.world_properties import WORLD_PROPERTIES
@@ -51,8 +52,18 @@ CONSUMER_PROPERTIES: Mapping[str, Property] = _by_id(
     KEPT, CONSUMER_INVARIANTS, MOVES, CONSUMER_STEPS, CONSUMER_ANSWERS
 )
 """Those of the consumer protocol."""
-_BY_PROTOCOL = {"classic": PROPERTIES, "consumer": CONSUMER_PROPERTIES}
-ALL_PROPERTIES: Mapping[str, Property] = {**PROPERTIES, **CONSUMER_PROPERTIES}
+PROPERTIES_OF_MIXED: Mapping[str, Property] = _by_id(MIXED_PROPERTIES)
+"""Those of mixed groups; several are of the consumer protocol, too."""
+_BY_PROTOCOL = {
+    "classic": PROPERTIES,
+    "consumer": CONSUMER_PROPERTIES,
+    "mixed": PROPERTIES_OF_MIXED,
+}
+ALL_PROPERTIES: Mapping[str, Property] = {
+    **PROPERTIES,
+    **CONSUMER_PROPERTIES,
+    **_by_id(OF_MIXED_ALONE),
+}
 
 
 def properties_of(revision: Revision) -> Mapping[str, Property]:
@@ -119,11 +130,12 @@ def adapted(claim: Property, revision: Revision) -> Property:
 def listed_under(revision: Revision) -> Iterator[str]:
     """Yield the names under which violations by a revision are listed.
 
-    A revision of the consumer protocol has entries of its own, all other profiles those of a base.
+    A revision of the consumer protocol, or of mixed groups, has entries of its own, all other
+    profiles those of a base.
     """
     for name in revisions.lineage(revision):
         yield name
-        if name in revisions.CONSUMER_NAMES:
+        if name in (*revisions.CONSUMER_NAMES, *revisions.MIXED_NAMES):
             break
 
 

@@ -94,6 +94,8 @@ _UNFOUND = (
     "the target of a member that brings an unmapped instance is looked up under that instance, "
     "where there is none"
 )
+_MIXED_4_3 = ("mixed-4.3", "mixed-4.3.1", "mixed-4.4")
+_MIXED = ("mixed-4.0", "mixed-4.1", "mixed-4.2", *_MIXED_4_3)
 _ANY_INSTANCE = "a member may bring any instance that no live member has"
 _OF_CONSUMERS: dict[str, dict[str, Why]] = {
     "an-entry-names-its-member": _in(
@@ -106,11 +108,18 @@ _OF_CONSUMERS: dict[str, dict[str, Why]] = {
         **_in(_CG_RELEASES, _UNFOUND, *_LOST),
         **_in(_CG_AT_ONCE, _UNFOUND, _LOST[0]),
     },
-    "every-partition-gets-an-owner": _in(
-        _CG_RELEASES,
-        "a member that brings another instance leaves partitions without an owner, and no epoch "
-        "comes that would heal it",
-    ),
+    "every-partition-gets-an-owner": {
+        **_in(
+            _CG_RELEASES,
+            "a member that brings another instance leaves partitions without an owner, and no "
+            "epoch comes that would heal it",
+        ),
+        **_in(
+            _MIXED_4_3,
+            "where downgrades are not allowed, classic members are not called after the last other "
+            "member is gone",
+        ),
+    },
     "a-join-can-be-sent-again": _in(
         _CG_RELEASES,
         "a live holder is never displaced, also where the newcomer is the holder itself",
@@ -140,8 +149,49 @@ _OF_CONSUMERS: dict[str, dict[str, Why]] = {
     ),
     "a-failover-hurries-nobody": _in(_CG_ALL, _HURRIED, "CG-FAILOVER-GROUP"),
 }
+
+_OF_MIXED: dict[str, dict[str, Why]] = {
+    "a-classic-join-displaces-no-live-member": _in(
+        _MIXED,
+        "a classic join by instance alone replaces any holder, also a live one of the consumer "
+        "protocol",
+        "MG-JOIN-REPLACE",
+    ),
+    "a-partition-of-a-mixed-group-is-handed-on-when-it-is-free": _in(
+        _MIXED,
+        "a downgrade by a replacement makes the target the assignment at once, also where a member "
+        "has not given up what it had; that hears ILLEGAL_GENERATION with its next heartbeat",
+        "MG-DOWNGRADE-REPLACED",
+    ),
+    "who-must-give-up-is-hurried": _in(
+        _MIXED,
+        "a classic member that has partitions to give up, and becomes one of the consumer protocol "
+        "by a heartbeat, has no time to revoke",
+        "CG-BEAT-ALIVE",
+    ),
+    "who-owes-nothing-is-left-alone": _in(
+        _MIXED,
+        "a heartbeat or join of the consumer protocol by a classic member, and a downgrade, leave "
+        "the time to join again or to sync running",
+        "CG-BEAT-ALIVE",
+        "CG-JOIN-TAKE-CLASSIC",
+        "MG-DOWNGRADE-LEFT",
+        "MG-DOWNGRADE-REPLACED",
+    ),
+}
+
+
+def _united(*parts: dict[str, dict[str, Why]]) -> dict[str, dict[str, Why]]:
+    """Return the waivers of several protocols; a property of two of them has those of both."""
+    united: dict[str, dict[str, Why]] = {}
+    for part in parts:
+        for name, waivers in part.items():
+            united[name] = {**united.get(name, {}), **waivers}
+    return united
+
+
 EXPECTED: Mapping[str, Mapping[str, Why]] = {
-    **_OF_CONSUMERS,
+    **_united(_OF_CONSUMERS, _OF_MIXED),
     "a-heartbeat-tells-of-a-rebalance": _in(
         _BEFORE_2_6_1,
         "before 2.6.1 a heartbeat between join and sync is refused",

@@ -40,16 +40,18 @@ def known_as(client: Client, naming: Naming) -> Client:
     generation = client.generation
     if generation >= 0 and naming.shift:
         generation = max(generation + naming.shift, _EARLIER)
-    waits = client.waits
-    if waits:
-        kind, _, member_id = waits.partition(_OF)
-        waits = request_name(kind, ids[member_id]) if member_id in ids else LOST
     return client._replace(
         member_id=name(client.member_id),
         generation=generation,
         roster=tuple(map(name, client.roster)),
-        waits=waits,
+        waits=waits_as(client.waits, ids) if client.waits else "",
     )
+
+
+def waits_as(waits: str, ids: Mapping[str, str]) -> str:
+    """Return the name of a parked request after its member is renamed."""
+    kind, _, member_id = waits.partition(_OF)
+    return request_name(kind, ids[member_id]) if member_id in ids else LOST
 
 
 def settled(client: Client, others: dict[str, str]) -> Client:

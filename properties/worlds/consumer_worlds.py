@@ -58,7 +58,7 @@ class ConsumerWorlds(ProtocolWorlds):
 
     acts = asks.ACTS
     unheard = asks.UNHEARD
-    client = ConsumerClient
+    client: type[Any] = ConsumerClient
     topic_ids = _TOPIC_IDS
     default_scope = ConsumerScope(clients=2, members=2)
     abstraction = CONSUMER
@@ -168,13 +168,13 @@ class ConsumerWorlds(ProtocolWorlds):
         """Return rank → real epoch after a step."""
         if before is None:
             return {}
-        return {rank: _real_epoch(epoch, before) for epoch, rank in shift}
+        return {rank: real_epoch(epoch, before) for epoch, rank in shift}
 
     def real_group(
         self, group: ConsumerGroup, ids: Mapping[str, str], numbers: Mapping[int, int], now_ms: int
     ) -> ConsumerGroup:
         """Return a group of a world in real ids, epochs and times."""
-        return _renamed(group, ids, lambda epoch: _real_epoch(epoch, numbers)).shifted(now_ms)
+        return _renamed(group, ids, lambda epoch: real_epoch(epoch, numbers)).shifted(now_ms)
 
     def real_answer(
         self,
@@ -189,7 +189,7 @@ class ConsumerWorlds(ProtocolWorlds):
                 return replace(
                     message,
                     member_id=ids.get(member_id, member_id),
-                    member_epoch=_real_epoch(message.member_epoch, numbers),
+                    member_epoch=real_epoch(message.member_epoch, numbers),
                 )
             case LeaveGroupResponse():
                 rows = tuple(
@@ -200,14 +200,14 @@ class ConsumerWorlds(ProtocolWorlds):
                 groups = tuple(
                     replace(
                         group,
-                        group_epoch=_real_epoch(group.group_epoch, numbers),
-                        assignment_epoch=_real_epoch(group.assignment_epoch, numbers),
+                        group_epoch=real_epoch(group.group_epoch, numbers),
+                        assignment_epoch=real_epoch(group.assignment_epoch, numbers),
                         members=tuple(
                             replace(
                                 m,
                                 member_id=real,
                                 client_id=makers.get(real, m.client_id),
-                                member_epoch=_real_epoch(m.member_epoch, numbers),
+                                member_epoch=real_epoch(m.member_epoch, numbers),
                             )
                             for m in group.members
                             for real in [ids.get(m.member_id, m.member_id)]
@@ -223,7 +223,7 @@ class ConsumerWorlds(ProtocolWorlds):
 CONSUMER_WORLDS = ConsumerWorlds()
 
 
-def _real_epoch(epoch: int, numbers: Mapping[int, int]) -> int:
+def real_epoch(epoch: int, numbers: Mapping[int, int]) -> int:
     """Return the real epoch of one of a world; one above all others is above the highest."""
     if epoch <= 0 or epoch in numbers:
         return numbers.get(epoch, epoch)

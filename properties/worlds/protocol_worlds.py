@@ -23,7 +23,7 @@ GROUP = "g"
 TICK_MS = 3000
 SESSION_MS = 2 * TICK_MS
 REBALANCE_MS = 3 * TICK_MS
-CUT_OFFS = frozenset({"restart", "drop"})
+CUT_OFFS = frozenset({"restart", "drop", "switch"})
 """Acts by which a client is cut off; the coordinator sees nothing of them."""
 
 FRESH = "fresh"

@@ -55,8 +55,12 @@ ActKind = Literal[
     "swap",
     "bare-join",
     "bare-release",
+    "keep-join",
+    "convert",
+    "cross-join",
+    "switch",
 ]
-"""The kinds of acts in the scopes of both protocols; a protocol has some of them."""
+"""The kinds of acts in the scopes of all protocols; a protocol has some of them."""
 ACTS: dict[ActKind, str] = {
     "join": "JoinGroup under the id that the client knows",
     "change": "JoinGroup with another subscription",

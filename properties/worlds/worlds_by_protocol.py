@@ -8,9 +8,14 @@ from fencepost.model.bad_input import BadInputError
 from fencepost.model.revision import Revision
 from fencepost.properties.worlds.classic_worlds import CLASSIC_WORLDS
 from fencepost.properties.worlds.consumer_worlds import CONSUMER_WORLDS
+from fencepost.properties.worlds.mixed_worlds import MIXED_WORLDS
 from fencepost.properties.worlds.protocol_worlds import ProtocolWorlds
 
-WORLDS: Mapping[str, ProtocolWorlds] = {"classic": CLASSIC_WORLDS, "consumer": CONSUMER_WORLDS}
+WORLDS: Mapping[str, ProtocolWorlds] = {
+    "classic": CLASSIC_WORLDS,
+    "consumer": CONSUMER_WORLDS,
+    "mixed": MIXED_WORLDS,
+}
 """Name of a protocol → its part of worlds."""
 
 

@@ -26,6 +26,8 @@ from fencepost.model.coordinator import CONFIG_DEFAULTS
 from fencepost.model.suggestions import nearest
 from fencepost.properties.worlds.consumer_client import ACTS as CONSUMER_ACTS
 from fencepost.properties.worlds.consumer_worlds import CONSUMER_WORLDS
+from fencepost.properties.worlds.mixed_client import ACTS as MIXED_ACTS
+from fencepost.properties.worlds.mixed_worlds import MIXED_WORLDS
 from fencepost.properties.worlds.scope import (
     ALL_ACTS,
     CHECK_SCOPES,
@@ -313,7 +315,8 @@ question_option = click.option(
     metavar="NAME",
     help="Begin in this world of `check`.  One of WORLDS in your file, or: "
     f"{', '.join(named.name for named in CHECK_SCOPES)}.  Of the consumer protocol: "
-    f"{', '.join(named.name for named in CONSUMER_WORLDS.check_scopes)}.",
+    f"{', '.join(named.name for named in CONSUMER_WORLDS.check_scopes)}.  Of mixed groups: "
+    f"{', '.join(named.name for named in MIXED_WORLDS.check_scopes)}.",
 )
 
 
@@ -344,11 +347,12 @@ def _options(base: Scope) -> list[Callable[[Any], Any]]:
     acts = click.option(
         "--act",
         multiple=True,
-        type=click.Choice(list(dict.fromkeys((*ALL_ACTS, *CONSUMER_ACTS)))),
+        type=click.Choice(list(dict.fromkeys((*ALL_ACTS, *CONSUMER_ACTS, *MIXED_ACTS)))),
         metavar="KIND",
         help=f"An act that may happen (may be repeated) [default: {', '.join(base.acts)}]: "
         f"{', '.join(ALL_ACTS)}.  In the consumer protocol [default: "
-        f"{', '.join(CONSUMER_WORLDS.default_scope.acts)}]: {', '.join(CONSUMER_ACTS)}.",
+        f"{', '.join(CONSUMER_WORLDS.default_scope.acts)}]: {', '.join(CONSUMER_ACTS)}.  In mixed "
+        f"groups also: {', '.join(act for act in MIXED_ACTS if act not in CONSUMER_ACTS)}.",
     )
     numbers = [
         click.option(
