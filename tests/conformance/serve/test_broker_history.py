@@ -49,7 +49,7 @@ def test_a_request_and_its_answer_are_bodies_and_messages() -> None:
 
 
 def test_a_version_that_the_model_lacks_has_bodies_only() -> None:
-    exchange = History().receive(1, "one", "OffsetCommit", header(version=10))
+    exchange = History().receive(1, "one", "OffsetCommit", header(version=11))
     assert exchange is not None
     exchange.request_body = KeptBody.of({"groupId": "g"})
     exchange.answer_body = KeptBody.of({"topics": []})
