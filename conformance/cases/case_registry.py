@@ -142,9 +142,12 @@ AREAS: Mapping[str, tuple[str, ...]] = {
     "leaves": ("LEAVE-", "CG-LEAVE-", "CG-REMOVE-"),
     "offsets": (
         *("COMMIT-", "TXN-COMMIT-", "FETCH-", "OFFSET-DELETE-"),
-        *("CG-COMMIT-", "CG-TXN-COMMIT-", "CG-FETCH-"),
+        *("CG-COMMIT-", "CG-TXN-COMMIT-", "CG-FETCH-", "CG-OFFSET-DELETE-"),
     ),
-    "describe, list": ("DESCRIBE-", "LIST-", "DELETE-", "CG-DESCRIBE-", "CG-DELETE-"),
+    "describe, list": (
+        *("DESCRIBE-", "LIST-", "DELETE-"),
+        *("CG-DESCRIBE-", "CG-LIST-", "CG-DELETE-"),
+    ),
     "sessions": ("SESSION-",),
     "timers": ("CG-SESSION-", "CG-REBALANCE-", "CG-FAILOVER-", "CG-CLEANUP-"),
     "conversions": ("MG-UPGRADE", "MG-DOWNGRADE"),
