@@ -357,9 +357,10 @@ def test_offsets_are_told() -> None:
 @pytest.mark.parametrize("revision", ["comment-table-1", "kip-345"])
 def test_no_id_of_the_target_is_in_a_signature(found: Entry, revision: str) -> None:
     recording, verdict = run(found, revision)
-    again, verdict_again = run(found, revision)
     said = signature(verdict, recording)
-    assert said == signature(verdict_again, again)
+    if said:
+        again, verdict_again = run(found, revision)
+        assert said == signature(verdict_again, again)
     assert not any(re.search(rf"\b{re.escape(i)}\b", said) for i in recording.names)
     assert "\x00" not in sentence(verdict, recording, KAFKA_4)
     assert bool(said) is (verdict.violation is not None or recording.stopped is not None)
