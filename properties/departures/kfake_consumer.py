@@ -97,6 +97,20 @@ def _last(*rules: Rule) -> Change:
     return change
 
 
+def _after(rule_id: str, *rules: Rule) -> Change:
+    """Check these rules right after another check, in place of those with their ids."""
+
+    def change(table: Table) -> Table:
+        ids = {rule.id for rule in rules}
+        checks: list[Rule] = []
+        for rule in table.checks:
+            checks += [] if rule.id in ids else [rule]
+            checks += rules if rule.id == rule_id else []
+        return Table(table.name, table.features, tuple(checks), table.rows)
+
+    return change
+
+
 def _with(column: Column) -> Change:
     """Let the rules of a table use a column."""
 
@@ -648,6 +662,19 @@ IDS_UNCHECKED: Mapping[str, Change] = {
             guard=when(leave=Leave.BELOW, mid=MEMBER),
             answer=Error.FENCED_MEMBER_EPOCH,
         ),
+        _with(_IS_NAMED),
+        _after(
+            "CG-LEAVE-GROUP-ABSENT",
+            Rule(
+                "CG-LEAVE-BELOW-FENCED",
+                all_of(
+                    when(leave=Leave.BELOW, inst=(OTHER, DANGLING)),
+                    _STRANGER,
+                    _IS_NAMED.among(False),
+                ),
+                answer=Error.FENCED_INSTANCE_ID,
+            ),
+        ),
     ),
 }
 """The ids of a heartbeat are not validated, and an epoch below -2 is one that is not current."""
@@ -656,20 +683,6 @@ _OF_NOBODY = (MemberEpoch.NEGATIVE, MemberEpoch.BELOW)
 _POSITIVE = MemberEpoch.POSITIVE
 _OLD_COMMIT = when(version=offsets.VERSION.below(9))
 _WITHOUT_MEMBERS = (Kind.SIMPLE, Kind.EMPTY)
-
-
-def _after(rule_id: str, *rules: Rule) -> Change:
-    """Check these rules right after another check, in place of those with their ids."""
-
-    def change(table: Table) -> Table:
-        ids = {rule.id for rule in rules}
-        checks: list[Rule] = []
-        for rule in table.checks:
-            checks += [] if rule.id in ids else [rule]
-            checks += rules if rule.id == rule_id else []
-        return Table(table.name, table.features, tuple(checks), table.rows)
-
-    return change
 
 
 def _is_led(group: Any, _: str, __: str | None) -> bool:
@@ -686,13 +699,22 @@ _PASSES = any_of(
     when(kind=(Kind.ABSENT, *_WITHOUT_MEMBERS), member_epoch=_OF_NOBODY),
     when(mid=MEMBER, member_epoch=(MemberEpoch.EQUAL, MemberEpoch.BEFORE)),
 )
+_TOO_OLD = all_of(_OLD_COMMIT, when(mid=MEMBER))
+_OF_NO_MEMBER = when(kind=(Kind.ABSENT, Kind.SIMPLE), inst=UNMAPPED)
+"""A commit to a group of no protocol that names an instance."""
+
 COMMITS: Mapping[str, Change] = {
     "OffsetCommit": _chain(
         _with(_LED),
         otherwise(
             "CG-COMMIT-TOPICS-UNKNOWN",
-            guard=all_of(when(topics=True), any_of(_PASSES, _UNLED_COMMIT)),
+            guard=all_of(
+                when(topics=True),
+                any_of(all_of(_PASSES, negate(_TOO_OLD)), _UNLED_COMMIT),
+                negate(_OF_NO_MEMBER),
+            ),
         ),
+        first(Rule("CG-COMMIT-UNMAPPED", _OF_NO_MEMBER, answer=Error.UNKNOWN_MEMBER_ID)),
         otherwise("CG-COMMIT-GROUP-NOT-FOUND", answer=Error.ILLEGAL_GENERATION),
         otherwise(
             "CG-COMMIT-EMPTY-GROUP",
