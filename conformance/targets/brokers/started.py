@@ -9,6 +9,7 @@ program.
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from abc import abstractmethod
 from collections import defaultdict
@@ -85,6 +86,9 @@ class BrokerPlace:
     case: str = ""
 
 
+_MOST_PATIENCE = 4.0
+
+
 async def until_ready(
     child: Server,
     ask: Callable[[], Awaitable[None]],
@@ -96,10 +100,13 @@ async def until_ready(
 ) -> None:
     """Ask a broker of ours until it answers.  Raises TargetUnavailableError.
 
+    `within_s`: on a machine with a processor for each process that runs; on a busier one, up to
+    `_MOST_PATIENCE` times as long, since the broker isn't slow then, but the machine.
     `interesting`: selects the lines of its log that may explain its end; `hint`: an end for the
     sentence.
     """
     problem = "it did not open its port"
+    within_s *= min(_MOST_PATIENCE, max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1)))
     end = time.monotonic() + within_s
     while time.monotonic() < end:
         if child.ended:
@@ -114,7 +121,9 @@ async def until_ready(
             await asyncio.sleep(_PAUSE_S)
         else:
             return
-    raise TargetUnavailableError(f"{name} was not ready within {within_s:g} s: {problem}{hint}")
+    raise TargetUnavailableError(
+        f"{name} was not ready within {round(within_s, 1):g} s: {problem}{hint}"
+    )
 
 
 class StartedTarget(Target):

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from fencepost.conformance.targets.brokers.started import BrokerPlace, StartedTarget
+from fencepost.conformance.runtime.unavailable import TargetUnavailableError
+from fencepost.conformance.targets.brokers.started import BrokerPlace, StartedTarget, until_ready
 from fencepost.conformance.targets.target import ScopeNeeds
 from fencepost.model.coordinator import METADATA_LIMIT, RECORD_LIMIT
 
@@ -57,3 +60,18 @@ async def test_where_records_may_be_too_large_cases_have_the_broker_in_turns(
         end.set()
         await asyncio.gather(*cases)
     assert entered == ["one", "two"]
+
+
+@pytest.mark.parametrize(("load", "seconds"), [(0.1, "0.1"), (1, "0.1"), (2, "0.2"), (50, "0.4")])
+async def test_on_a_busy_machine_a_start_may_take_longer(
+    monkeypatch: pytest.MonkeyPatch, load: float, seconds: str
+) -> None:
+    running = load * (os.cpu_count() or 1)
+    monkeypatch.setattr(os, "getloadavg", lambda: (running, 0.0, 0.0))
+
+    async def ask() -> None:
+        raise ConnectionRefusedError
+
+    child: Any = SimpleNamespace(ended=False)
+    with pytest.raises(TargetUnavailableError, match=f"toy was not ready within {seconds} s: "):
+        await until_ready(child, ask, "toy", 0.1)
