@@ -81,11 +81,7 @@ from fencepost.model.plans.steps import (
 )
 from fencepost.model.plans.times import Times, times_for
 from fencepost.model.revision import Revision
-from fencepost.properties.departures.attribution import (
-    attributed,
-    departed_by,
-    with_all_of_one,
-)
+from fencepost.properties.departures.attribution import attributed, departed_by
 from fencepost.properties.judging.answer_diff import Recording
 from fencepost.properties.oracle.behind import judge_behind
 from fencepost.properties.oracle.oracle import Oracle, judge
@@ -231,16 +227,12 @@ class Listener:
 
     def _follow_departures(self) -> None:
         """Go on with the departures that explain the violation, if there are any."""
-        departed = self._departed()
-        if departed is not None:
-            self._oracle = judge(departed, self._config, self._events, lag_ms=self.lag_ms)
-
-    def _departed(self) -> Revision | None:
-        """Return the revision that explains all so far, with departures; None if there is none."""
-        if self._revision.protocol is not CLASSIC:  # most of its plans show several departures
-            return with_all_of_one(self._revision, self._config, self._events, lag_ms=self.lag_ms)
+        if self._revision.protocol is not CLASSIC:  # several departures have too many states live
+            return
         cause = attributed(self._revision, self._config, self._events, lag_ms=self.lag_ms).cause
-        return departed_by(self._revision, cause) if cause else None
+        if cause:
+            departed = departed_by(self._revision, cause)
+            self._oracle = judge(departed, self._config, self._events, lag_ms=self.lag_ms)
 
 
 WAIT_CAP_MS = 120_000

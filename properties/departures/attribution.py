@@ -36,7 +36,7 @@ from fencepost.properties.departures.known_departures import (
     families,
 )
 from fencepost.properties.oracle.candidate import Candidate
-from fencepost.properties.oracle.oracle import Oracle, judge
+from fencepost.properties.oracle.oracle import Oracle
 from fencepost.properties.oracle.verdict import Verdict, Wrong
 
 _SIZE = "group.max.size"
@@ -245,20 +245,6 @@ def departures_in(cause: str) -> tuple[str, ...]:
 def departed_by(base: Revision, cause: str) -> Revision:
     """Return the revision with the departures of a cause; raises KeyError for an unknown one."""
     return departed(base, [DEPARTURES[name] for name in departures_in(cause)])
-
-
-def with_all_of_one(
-    base: Revision, config: Config, history: Sequence[Event], *, lag_ms: int
-) -> Revision | None:
-    """Return the revision with all departures of a coordinator, if that explains a history.
-
-    It is found sooner than the least cause, and explains what the coordinator does next, too.
-    """
-    for family in families(base.protocol):
-        revision = departed(base, family)
-        if judge(revision, config, list(history), lag_ms=lag_ms, limit=_LIMIT).holds():
-            return revision
-    return None
 
 
 def attributed(
