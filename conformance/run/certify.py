@@ -27,7 +27,7 @@ from typing import Any
 from fencepost.conformance.cases.case_registry import Entry, as_entry
 from fencepost.conformance.cases.script import INSTANCE_SINCE, SetUp
 from fencepost.conformance.run.attempts import FurtherAttempts, RunningAttempts
-from fencepost.conformance.run.end_of_target import TARGET_FAILED, EndOfTarget
+from fencepost.conformance.run.end_of_target import EndOfTarget, failed, unsupported
 from fencepost.conformance.run.going_on import may_go_on, onward, remark_of, reported
 from fencepost.conformance.run.latency_monitor import (
     CONTROL_APIS,
@@ -66,12 +66,10 @@ from fencepost.conformance.runtime.lag_meter import CALM_WITHIN_S, LagMeter
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError, needed_of_a_target
 from fencepost.conformance.targets.target import (
     Configurable,
-    HelperFailedError,
     Located,
     Place,
     Placed,
     ScopeNeeds,
-    SpoiledRunError,
     Target,
     apart,
 )
@@ -166,22 +164,6 @@ def _blur(case: Plan, recording: Recording) -> str | None:
     if not recording.lag_ms or recording.times is None:
         return None
     return blurred(case, recording.times, recording.lag_ms)
-
-
-def unsupported(case: Plan, lacks: str) -> CaseResult:
-    """Return the result of a case for which the target lacks something."""
-    return CaseResult(case, Outcome.UNSUPPORTED, case.level, f"the target lacks {lacks}")
-
-
-def failed(case: Plan, error: CoordinatorFailure) -> CaseResult:
-    """Return the result of a case in which the target failed, or that shows nothing of it."""
-    if isinstance(error, SpoiledRunError):
-        return CaseResult(case, Outcome.UNKNOWN, case.level, str(error))
-    if isinstance(error, HelperFailedError):
-        message = f"{error}; that is no request of the group protocol, so no rule is judged by it"
-        return CaseResult(case, Outcome.UNKNOWN, case.level, message)
-    message = f"the target failed: {error}"
-    return CaseResult(case, Outcome.FAIL, case.level, message, TARGET_FAILED)
 
 
 Scope = Callable[[str], AbstractAsyncContextManager[AsyncCoordinator]]

@@ -20,7 +20,10 @@ from dataclasses import dataclass, replace
 
 from fencepost.conformance.run.link_faults import is_cut_off
 from fencepost.conformance.runtime.lag_meter import LagMeter
+from fencepost.conformance.targets.target import HelperFailedError, SpoiledRunError
+from fencepost.model.coordinator import CoordinatorFailure
 from fencepost.model.history.words import first_names, plural
+from fencepost.model.plans.steps import Plan
 from fencepost.properties.judging.outcome import CaseResult, Outcome
 
 TARGET_FAILED = "the target failed"
@@ -36,6 +39,22 @@ _HEARS_S = 3.0
 """Seconds in which the control asks something, even after failures."""
 
 _NAMED = 20
+
+
+def unsupported(case: Plan, lacks: str) -> CaseResult:
+    """Return the result of a case for which the target lacks something."""
+    return CaseResult(case, Outcome.UNSUPPORTED, case.level, f"the target lacks {lacks}")
+
+
+def failed(case: Plan, error: CoordinatorFailure) -> CaseResult:
+    """Return the result of a case in which the target failed, or that shows nothing of it."""
+    if isinstance(error, SpoiledRunError):
+        return CaseResult(case, Outcome.UNKNOWN, case.level, str(error))
+    if isinstance(error, HelperFailedError):
+        message = f"{error}; that is no request of the group protocol, so no rule is judged by it"
+        return CaseResult(case, Outcome.UNKNOWN, case.level, message)
+    message = f"the target failed: {error}"
+    return CaseResult(case, Outcome.FAIL, case.level, message, TARGET_FAILED)
 
 
 @dataclass(slots=True)

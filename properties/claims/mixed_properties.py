@@ -327,7 +327,7 @@ def _wrong_welcome(view: StepView) -> str | None:
         if member is None or member.classic is None:
             return f"{answer.member_id} joined, and is no classic member"
         if answer.generation_id != member.epoch:
-            return f"{answer.member_id} is told another generation than its epoch"
+            return f"{answer.member_id} gets another generation than its epoch"
         return None
     assert isinstance(answer, SyncGroupResponse)
     member = group.member(_message(view).member_id)

@@ -332,7 +332,9 @@ class Search:
             emitted=emitted,
             used=candidate.used.union(outcome.rules),
         )
-        if outcome.group is None:  # the next group of this id counts anew
+        # The next group of this id counts anew.  In the classic protocol its first generation is
+        # compared with the last one, else a coordinator that never counts would go unseen.
+        if outcome.group is None and self.machine.revision.protocol.takes_topics:
             after = after.without_generation(group_id)
         after = self._left_alone(after, group_id, span, timer)
         if not self.remembers:

@@ -57,11 +57,11 @@ def _abstract_group(group: Group | ConsumerGroup | None) -> AbstractConsumerGrou
 
     A classic member that has partitions to give up counts as hurried: it has a time to join again.
     """
-    seen = as_consumer_group(group)
-    abstract = abstract_consumer_group(seen)
-    if seen is None:
+    whole = as_consumer_group(group)
+    abstract = abstract_consumer_group(whole)
+    if whole is None:
         return abstract
-    called = {m.member_id for m in seen.members if m.classic and m.phase is Phase.UNREVOKED}
+    called = {m.member_id for m in whole.members if m.classic and m.phase is Phase.UNREVOKED}
     return changed(abstract, hurried=abstract.hurried | called) if called else abstract
 
 

@@ -40,6 +40,8 @@ from fencepost.model.messages.messages import (
     BY_ID_SINCE,
     CommitPartition,
     CommitTopic,
+    DeletablePartition,
+    DeletableTopic,
     FetchGroup,
     FetchTopic,
     LeavingMember,
@@ -115,6 +117,10 @@ def _commit(topic: str, *numbers: int) -> CommitTopic:
 
 def _fetch(topic: str, *numbers: int) -> FetchTopic:
     return FetchTopic(name=topic, partition_indexes=numbers)
+
+
+def _deletion(topic: str, number: int) -> DeletableTopic:
+    return DeletableTopic(name=topic, partitions=(DeletablePartition(partition_index=number),))
 
 
 BOUNDARY_VALUES: tuple[BoundaryValue, ...] = (
@@ -236,9 +242,11 @@ _API = {
     "describe as classic": "DescribeGroups",
     "remove": "LeaveGroup",
     "delete": "DeleteGroups",
+    "list": "ListGroups",
+    "offsets": "OffsetDelete",
 }
 _BY_ID = ("OffsetCommit", "OffsetFetch")
-_OF_ADMIN = frozenset({"describe", "describe as classic", "delete", "remove"})
+_OF_ADMIN = frozenset({"describe", "describe as classic", "delete", "remove", "list", "offsets"})
 _REGEX_SINCE, _FETCH_GROUPS_SINCE, _MEMBER_FETCHES_SINCE = 1, 8, 9
 
 
@@ -313,6 +321,8 @@ class ConsumerDrawer(StepDrawer):
             "describe as classic": 0.15,
             "remove": 0.4,
             "delete": 0.15,
+            "list": 0.15,
+            "offsets": 0.3,
         }
         if member is None:
             weights["join"] = 10.0
@@ -418,6 +428,11 @@ class ConsumerDrawer(StepDrawer):
                 return {"groups": (home,)}
             case "delete":
                 return {"groups_names": (home,)}
+            case "list":
+                return {"states_filter": (), "types_filter": ()}
+            case "offsets":
+                topic, number = self._place()
+                return {**group, "topics": (_deletion(topic, number),)}
             case _:
                 return {**group, "members": self._rows(who)}
 

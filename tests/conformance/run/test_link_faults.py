@@ -14,7 +14,8 @@ from support.real_clock import RealClockTarget
 from support.runs import KAFKA_4, about, entry, honest, result_of
 from support.virtual_clock import at_once
 
-from fencepost.conformance.run.certify import Options, certify, failed
+from fencepost.conformance.run.certify import Options, certify
+from fencepost.conformance.run.end_of_target import failed
 from fencepost.conformance.run.link_faults import (
     LINK,
     REQUIRED_REPEATS,

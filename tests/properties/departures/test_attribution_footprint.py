@@ -13,6 +13,7 @@ from support.findings import TRACES
 from fencepost.conformance.cases import ENTRIES
 from fencepost.conformance.run.certify import Options, certify
 from fencepost.conformance.targets.in_process import InProcessTarget
+from fencepost.model.classic.classic_protocol import CLASSIC
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.properties.departures.attribution import Footprint
@@ -24,7 +25,11 @@ from fencepost.properties.oracle.oracle import Oracle
 from fencepost.properties.oracle.verdict import Verdict
 from fencepost.traces.files.trace_file import TraceFile
 
-ALONE = {name: departed(KAFKA_4, (departure,)) for name, departure in DEPARTURES.items()}
+ALONE = {
+    name: departed(KAFKA_4, (departure,))
+    for name, departure in DEPARTURES.items()
+    if departure.protocol is CLASSIC
+}
 WRONG = {
     **{name: MUTANTS[name].revision for name in list(MUTANTS)[::15]},
     **dict(list(ALONE.items())[::2]),

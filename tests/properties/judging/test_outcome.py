@@ -14,6 +14,7 @@ from fencepost.conformance.cases.case_registry import Entry
 from fencepost.conformance.run.certify import Options, certify
 from fencepost.conformance.targets.in_process import InProcessTarget
 from fencepost.conformance.targets.target_registry import TargetOptions, find_target
+from fencepost.model.classic.classic_protocol import CLASSIC
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.table.table import LEVELS, Level
@@ -25,6 +26,7 @@ from fencepost.properties.mutants.mutants import MUTANTS
 from fencepost.properties.oracle.fingerprint import broken_rule
 
 _KILLS = ROOT / "tests/properties/mutants/mutant_kills.txt"
+OF_CLASSIC = {name: d for name, d in DEPARTURES.items() if d.protocol is CLASSIC}
 SESSION_OF_A_RESTART = "JOIN-STATIC-EMPTY-STABLE/session-of-a-restart-is-longer"
 KILLS = dict(line.split(" ", 1) for line in _KILLS.read_text("utf-8").splitlines())
 
@@ -70,7 +72,7 @@ def test_a_case_notices_a_mutant_that_is_no_graver_than_its_rule(name: str) -> N
     assert too_grave(result) == ""
 
 
-@pytest.mark.parametrize("departure", DEPARTURES.values(), ids=DEPARTURES)
+@pytest.mark.parametrize("departure", OF_CLASSIC.values(), ids=OF_CLASSIC)
 def test_a_departure_has_one_level_wherever_it_is_met(departure: Departure) -> None:
     """One of kfake may break several rows of the table: it is as grave as the gravest of them.
 

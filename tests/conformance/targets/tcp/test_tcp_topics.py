@@ -12,7 +12,7 @@ from support.served import QUICK
 from support.tcp.tcp_scripts import PATIENT, one, send
 
 from fencepost.conformance.cases.script import subscription
-from fencepost.conformance.run.certify import failed, unsupported
+from fencepost.conformance.run.end_of_target import failed, unsupported
 from fencepost.conformance.serve.broker import ModelBroker
 from fencepost.conformance.targets.target import HelperFailedError
 from fencepost.conformance.targets.tcp import cluster_admin
