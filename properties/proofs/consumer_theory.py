@@ -23,10 +23,12 @@ from fencepost.model.consumer.vocabulary import (
     LEAVE_TABLE,
     MID,
     REMOVAL_TABLE,
+    TOPIC_IDS,
     Assignor,
     Change,
 )
 from fencepost.model.messages.errors import Error
+from fencepost.model.messages.messages import BY_ID_SINCE
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import Rule, Table
 from fencepost.properties.claims.consumer_views import words_of
@@ -41,6 +43,7 @@ from fencepost.properties.logic.logic import (
     exists,
     for_all,
     implies,
+    is_now,
     negate,
     same,
     up_to,
@@ -105,8 +108,16 @@ def paths(revision: Revision, overrides: Effects) -> tuple[Path, ...]:
         for table in revision.tables.values()
         if _is_used(revision, table)
         for rule in table.rules()
-        for path in _of_rule(table, rule, *effects_of(rule, effects, unknown))
+        for path in _of_rule(
+            table, rule, *effects_of(rule, effects, unknown), tuple(_carried(revision, table))
+        )
     )
+
+
+def _carried(revision: Revision, table: Table) -> Iterator[Formula]:
+    """Yield what no version of a revision's request can carry: up to version 9, no topic ids."""
+    if TOPIC_IDS in table.features and revision.apis[table.name][1] < BY_ID_SINCE:
+        yield negate(is_now(TOPIC_IDS, True))
 
 
 def _is_used(revision: Revision, table: Table) -> bool:
@@ -117,9 +128,13 @@ def _is_used(revision: Revision, table: Table) -> bool:
 
 
 def _of_rule(
-    table: Table, rule: Rule, own: tuple[AbstractEffect, ...], unknown: tuple[Any, ...]
+    table: Table,
+    rule: Rule,
+    own: tuple[AbstractEffect, ...],
+    unknown: tuple[Any, ...],
+    carried: tuple[Formula, ...],
 ) -> Iterator[Path]:
-    conditions = [GUARDS.decides(table, rule), GUARDS.feasible(table.features)]
+    conditions = [GUARDS.decides(table, rule), GUARDS.feasible(table.features), *carried]
     if table.name in RUNS:
         conditions.append(RUNS[table.name])
     fires = (FIRES[table.name],) if table.name in FIRES else ()

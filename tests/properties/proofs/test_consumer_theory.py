@@ -8,6 +8,8 @@ import pytest
 
 pytest.importorskip("z3")
 
+import z3
+
 from fencepost.model.consumer.effects import Do
 from fencepost.model.revisions import revisions
 from fencepost.properties.claims.property_registry import CONSUMER_FORMULAS, find_formula
@@ -16,6 +18,8 @@ from fencepost.properties.logic.logic import any_of, negate, same
 from fencepost.properties.mutants.abstract_mutants import abstract_twists
 from fencepost.properties.mutants.mutants import find_mutant
 from fencepost.properties.proofs.consumer_effects import EFFECTS, NEXT
+from fencepost.properties.proofs.consumer_theory import CONSUMER_THEORY, paths
+from fencepost.properties.proofs.paths import encode
 from fencepost.properties.proofs.proof_results import Proof, Result
 from fencepost.properties.proofs.proofs import prove
 from fencepost.properties.proofs.theory import AbstractEffect, Effects, becomes
@@ -133,3 +137,15 @@ def test_every_verb_and_every_mutant_has_an_abstract_effect() -> None:
     assert [one.result for one in unknown.obligations if one.step == "CG-BEAT-ALIVE"] == [
         Result.UNCOVERED
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "possible"),
+    [("consumer-4.0", "unsat"), ("consumer-4.1", "unsat"), ("consumer-4.2", "sat")],
+)
+def test_a_request_that_no_version_carries_is_no_step(name: str, possible: str) -> None:
+    steps = paths(revisions.find(name), {})
+    (step,) = (path for path in steps if path.rule.id == "CG-COMMIT-TOPIC-IDS-UNKNOWN")
+    solver = z3.Solver()
+    solver.add(*encode(step, (), CONSUMER_THEORY).constraints)
+    assert str(solver.check()) == possible
