@@ -28,6 +28,7 @@ from fencepost.model.revisions.consumer_releases import (
     CONSUMER_4_3_1,
     CONSUMER_4_4,
     frees_later,
+    heeds_no_subscription,
     without_batches,
 )
 from fencepost.model.table.shared_features import Room
@@ -147,7 +148,7 @@ _4_2 = _older(
     (*without_batches(_4_3), *_called_by_the_epoch()),
 )
 _BEFORE_19546 = "KAFKA-19546, since 4.1.1; seen on 4.0.1"
-_4_1 = _older(_4_2, "4.1", CONSUMER_4_1, ())
+_4_1 = _older(_4_2, "4.1", CONSUMER_4_1, tuple(heeds_no_subscription(_4_2)))
 _4_0 = _older(
     _4_1,
     "4.0",

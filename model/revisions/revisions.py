@@ -139,7 +139,7 @@ def _is_same_place(place: str, name: str) -> bool:
 def is_release(name: str) -> bool:
     """Return True if this is the name of `kafka-4` or of a release's profile, in any protocol."""
     is_profile = name == KAFKA_4.name or _RELEASE.fullmatch(name) is not None
-    return is_profile or name in CONSUMER_RELEASES
+    return is_profile or name in {*CONSUMER_RELEASES, *MIXED_NAMES, *STREAMS_NAMES}
 
 
 def lineage(revision: Revision) -> tuple[str, ...]:

@@ -380,3 +380,11 @@ def test_a_prefix_is_looked_up_where_it_was_registered(monkeypatch: pytest.Monke
 
 def copied(name: str) -> Revision:
     return derive(BASE, name, "a copy", ())
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("mixed-4.4", True), ("streams-4.2", True), ("consumer-4.0", True), ("pr-23542", False)],
+)
+def test_releases_of_all_protocols_are_releases(name: str, expected: bool) -> None:
+    assert revisions.is_release(name) is expected
