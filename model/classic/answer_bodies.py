@@ -311,19 +311,13 @@ def list_answer(
     """Make the row of a group in the list; no row if it doesn't exist or no filter matches it."""
     rows: tuple[ListedGroup, ...] = ()
     if group is not None and Do.ANSWER_LISTED in rule.effect:
-        states = {s.casefold() for s in message.states_filter}
-        types = {t.casefold() for t in message.types_filter}
-        if (not states or group.state.value.casefold() in states) and (
-            not types or "classic" in types
-        ):
-            rows = (
-                ListedGroup(
-                    group_id=group_id,
-                    protocol_type=group.protocol_type or "",
-                    group_state=group.state.value,
-                    group_type="classic",
-                ),
-            )
+        row = ListedGroup(
+            group_id=group_id,
+            protocol_type=group.protocol_type or "",
+            group_state=group.state.value,
+            group_type="classic",
+        )
+        rows = (row,) if message.asks_for(row.group_state, row.group_type) else ()
     return ListGroupsResponse(error_code=_code(rule), groups=rows)
 
 

@@ -202,15 +202,9 @@ def list_answer(
         group_state=listed_state.value,
         group_type="classic" if is_classic else kind,
     )
-    filters = (
-        (message.states_filter, _STATE_FILTERS.get(listed_state, listed_state.value)),
-        (message.types_filter, row.group_type),
-    )
-    is_listed = all(
-        not names or value.casefold() in {name.casefold() for name in names}
-        for names, value in filters
-    )
-    return ListGroupsResponse(error_code=code, groups=(row,) if is_listed else ())
+    called = _STATE_FILTERS.get(listed_state, listed_state.value)
+    rows = (row,) if message.asks_for(called, row.group_type) else ()
+    return ListGroupsResponse(error_code=code, groups=rows)
 
 
 def delete_answer(group_id: str, rule: Rule) -> DeleteGroupsResponse:

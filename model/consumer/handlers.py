@@ -14,7 +14,13 @@ from fencepost.model.consumer import answer_bodies, features
 from fencepost.model.consumer.consumer_work import ConsumerWork
 from fencepost.model.consumer.effects import Do
 from fencepost.model.consumer.expressions import ExpressionFollowedError
-from fencepost.model.consumer.group import ASSIGNMENT, REBALANCE, SESSION, ConsumerGroup
+from fencepost.model.consumer.group import (
+    ASSIGNMENT,
+    REBALANCE,
+    SESSION,
+    ConsumerGroup,
+    GroupState,
+)
 from fencepost.model.consumer.offsets_by_id import by_names
 from fencepost.model.consumer.open_targets import decided
 from fencepost.model.consumer.topics import PartitionCount, TopicIds
@@ -245,10 +251,12 @@ def list_groups(
     span: Span,
     here: Availability,
     group_id: str,
+    kind: str = "consumer",
+    state: GroupState | None = None,
 ) -> tuple[Outcome, ...]:
-    """Handle a ListGroups for one group."""
+    """Handle a ListGroups for one group; `kind`, `state`: as for `list_answer`."""
     rule = machine.decide("ListGroups", (here, features.kind(group)))
-    answer = answer_bodies.list_answer(group, message, group_id, rule)
+    answer = answer_bodies.list_answer(group, message, group_id, rule, kind, state)
     return (unchanged(group, request, answer, rule.id),)
 
 

@@ -16,7 +16,7 @@ from functools import partial
 import msgspec
 from msgspec.structs import replace
 
-from fencepost.model.consumer import answer_bodies, features, handlers
+from fencepost.model.consumer import features, handlers
 from fencepost.model.consumer.cells import COLUMNS
 from fencepost.model.consumer.consumer_protocol import CONSUMER
 from fencepost.model.consumer.consumer_work import ConsumerWork
@@ -55,7 +55,7 @@ from fencepost.model.messages.subscription import TopicPartition
 from fencepost.model.protocol import Protocol
 from fencepost.model.table.expr import Feature
 from fencepost.model.table.shared_features import Availability
-from fencepost.model.work import Incoming, Outcome, Span, unchanged
+from fencepost.model.work import Incoming, Outcome, Span
 
 
 class Tasks(Enum):
@@ -377,10 +377,10 @@ def list_groups(
     group_id: str,
 ) -> tuple[Outcome, ...]:
     """Handle a ListGroups for one group."""
-    rule = machine.decide("ListGroups", (here, features.kind(group)))
     state = None if group is None else _state(machine, request, group)
-    answer = answer_bodies.list_answer(group, message, group_id, rule, "streams", state)
-    return (unchanged(group, request, answer, rule.id),)
+    return handlers.list_groups(
+        machine, group, request, message, span, here, group_id, "streams", state
+    )
 
 
 STREAMS: Protocol[ConsumerGroup, ConsumerWork] = Protocol(

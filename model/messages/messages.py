@@ -104,6 +104,13 @@ class ListGroupsRequest(Message, frozen=True, kw_only=True):
     states_filter: Annotated[tuple[str, ...], wire("statesFilter", ListOf(STRING), "4+")] = ()
     types_filter: Annotated[tuple[str, ...], wire("typesFilter", ListOf(STRING), "5+")] = ()
 
+    def asks_for(self, state: str, kind: str) -> bool:
+        """Return True if groups of this state and type pass the filters, in whatever case."""
+        return all(
+            not names or value.casefold() in {name.casefold() for name in names}
+            for names, value in ((self.states_filter, state), (self.types_filter, kind))
+        )
+
 
 class ListedGroup(Message, frozen=True, kw_only=True):
     """One group's row."""

@@ -59,6 +59,7 @@ _NAMED |= {
     for revision in (*CONSUMER_REVISIONS, *MIXED_REVISIONS, *STREAMS_REVISIONS)
 }
 CONSUMER_RELEASES = frozenset(name for name in CONSUMER_NAMES if name.startswith("consumer-"))
+_OTHER_RELEASES = CONSUMER_RELEASES.union(MIXED_NAMES, STREAMS_NAMES)
 """Those of the consumer protocol that are a release's; the others are proposals."""
 
 
@@ -139,7 +140,7 @@ def _is_same_place(place: str, name: str) -> bool:
 def is_release(name: str) -> bool:
     """Return True if this is the name of `kafka-4` or of a release's profile, in any protocol."""
     is_profile = name == KAFKA_4.name or _RELEASE.fullmatch(name) is not None
-    return is_profile or name in {*CONSUMER_RELEASES, *MIXED_NAMES, *STREAMS_NAMES}
+    return is_profile or name in _OTHER_RELEASES
 
 
 def lineage(revision: Revision) -> tuple[str, ...]:

@@ -129,14 +129,17 @@ class Footprint:
 
 def _state_of(works: list[Work[Any]]) -> list[tuple[object, ...]]:
     """Return all that the rest of a step can depend on."""
+    kinds: list[type] = [type(work) for work in works]
     return [
-        (*(getattr(w, name) for name in _slots(type(w))), w.outcome().group is None) for w in works
+        (*(getattr(w, name) for name in _slots(kind)), w.outcome().group is None)
+        for kind, w in zip(kinds, works, strict=True)
     ]
 
 
-def _slots(work: type) -> Iterator[str]:
+@cache
+def _slots(work: type) -> tuple[str, ...]:
     slots = (name for base in work.__mro__ for name in getattr(base, "__slots__", ()))
-    return (name for name in slots if name != "blank")
+    return tuple(name for name in slots if name != "blank")
 
 
 class _WatchedTable(Table):

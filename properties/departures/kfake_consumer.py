@@ -68,7 +68,7 @@ from fencepost.model.revision import Twist
 from fencepost.model.table.expr import ALWAYS, Column, all_of, any_of, negate
 from fencepost.model.table.table import OwnStep, Rule, Table
 from fencepost.model.work import Effect
-from fencepost.properties.departures.mutation_operators import first, otherwise
+from fencepost.properties.departures.mutation_operators import afterwards, first, otherwise, unless
 
 Change = Callable[[Table], Table]
 _Works = list[ConsumerWork] | None
@@ -120,34 +120,10 @@ def _with(column: Column) -> Change:
     return change
 
 
-def _then(change: Callable[[ConsumerGroup | None, ConsumerWork], None]) -> Twist:
-    """Do the step, and then something more; `change` takes the group before the step, too."""
-
-    def twist(own: Effect) -> Effect:
-        def effect(work: ConsumerWork) -> list[ConsumerWork]:
-            before = work.group
-            works = own(work) or [work]
-            for done in works:
-                change(before, done)
-            return works
-
-        return effect
-
-    return twist
-
-
-def _unless_answered(own: Effect) -> Effect:
-    """Leave a step out once the request was answered."""
-
-    def effect(work: ConsumerWork) -> _Works:
-        return None if work.emissions else own(work)
-
-    return effect
-
-
 _ANSWERS = (Do.ANSWER_CHANGES, Do.ANSWER_ASSIGNMENT)
-_GUARDED: Mapping[Enum, Twist] = dict.fromkeys(
-    (Do.RECOMPUTE_TARGET, Do.RECONCILE, Do.RESTART_SESSION, *_ANSWERS), _unless_answered
+GUARDED_STEPS: Mapping[Enum, Twist] = dict.fromkeys(
+    (Do.RECOMPUTE_TARGET, Do.RECONCILE, Do.RESTART_SESSION, *_ANSWERS),
+    unless(lambda work: bool(work.emissions)),
 )
 
 
@@ -253,7 +229,7 @@ HEARTBEATS_BY_ID: Mapping[str, Change] = {
         _by_id,
     )
 }
-KEEPING_INSTANCES: Mapping[Enum, Twist] = {Do.UPDATE_MEMBER: _then(_keep_instance)}
+KEEPING_INSTANCES: Mapping[Enum, Twist] = {Do.UPDATE_MEMBER: afterwards(_keep_instance)}
 
 LEAVES_BY_ID: Mapping[str, Change] = {
     LEAVE_TABLE: _chain(
@@ -435,7 +411,6 @@ RETURNS: Mapping[str, Change] = {
         )
     )
 }
-GUARDED_STEPS: Mapping[Enum, Twist] = _GUARDED
 
 
 def _at_first(_: ConsumerGroup | None, work: ConsumerWork) -> None:
@@ -444,7 +419,7 @@ def _at_first(_: ConsumerGroup | None, work: ConsumerWork) -> None:
         work.group = replace(group, epoch=0)
 
 
-FROM_ZERO: Mapping[Enum, Twist] = {Do.CREATE_GROUP: _then(_at_first)}
+FROM_ZERO: Mapping[Enum, Twist] = {Do.CREATE_GROUP: afterwards(_at_first)}
 IDLE_BUMPS: Mapping[str, Change] = {
     JOIN_TABLE: _chain(
         *(
@@ -536,8 +511,8 @@ def _keep_entries(before: ConsumerGroup | None, work: ConsumerWork) -> None:
         work.group = replace(work.group, static=before.static)
 
 
-ENTRIES_STAY: Mapping[Enum, Twist] = {Do.REMOVE_MEMBER: _then(_keep_entries)}
-RELEASED_FOR_EVER: Mapping[Enum, Twist] = {Do.RELEASE: _then(_keep_epochs)}
+ENTRIES_STAY: Mapping[Enum, Twist] = {Do.REMOVE_MEMBER: afterwards(_keep_entries)}
+RELEASED_FOR_EVER: Mapping[Enum, Twist] = {Do.RELEASE: afterwards(_keep_epochs)}
 
 
 def _keep_previous(before: ConsumerGroup | None, work: ConsumerWork) -> None:
@@ -554,7 +529,7 @@ def _hurry_again(_: ConsumerGroup | None, work: ConsumerWork) -> None:
         work.set_timer(REBALANCE, work.caller, member.rebalance_timeout_ms)
 
 
-HURRIED_AGAIN: Mapping[Enum, Twist] = dict.fromkeys(_ANSWERS, _then(_hurry_again))
+HURRIED_AGAIN: Mapping[Enum, Twist] = dict.fromkeys(_ANSWERS, afterwards(_hurry_again))
 
 # Targets.
 
@@ -644,7 +619,7 @@ KEPT_ALONE: Mapping[str, Change] = {
     "ConsumerGroupDescribe": otherwise("CG-DESCRIBE-GROUP", effect=(Do.ANSWER_DESCRIPTION_KEPT,))
 }
 """Partitions that a member must give up are not shown."""
-KEEPING_PREVIOUS: Mapping[Enum, Twist] = {Do.RECONCILE: _then(_keep_previous)}
+KEEPING_PREVIOUS: Mapping[Enum, Twist] = {Do.RECONCILE: afterwards(_keep_previous)}
 
 # Checks of requests.
 

@@ -7,25 +7,27 @@ Nothing here knows the protocol.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
-from fencepost.model.classic.classic_work import ClassicWork, Effect
+from fencepost.model.classic.classic_work import ClassicWork
 from fencepost.model.classic.group import Group, Member
 from fencepost.model.messages.shapes import Message
 from fencepost.model.revision import Twist
 from fencepost.model.table.table import Rule, Table
-from fencepost.model.work import Emission, Incoming
+from fencepost.model.work import Effect, Emission, Incoming, Work
 
-After = Callable[[Group, ClassicWork], None]
+_W = TypeVar("_W", bound=Work[Any])
+After = Callable[[Any, _W], None]
 """A function to run after the step: it takes the group before it, and the work after it."""
 
 
-def afterwards(after: After, *rules: str) -> Twist:
+def afterwards(after: After[_W], *rules: str) -> Twist:
     """Do the effect, and then something more; where rules are named, for these alone."""
 
     def twist(own: Effect) -> Effect:
-        def effect(work: ClassicWork) -> list[ClassicWork]:
+        def effect(work: _W) -> list[_W]:
             before = work.group
             works = own(work) or [work]
             for done in works:
@@ -51,11 +53,11 @@ def beforehand(first: Callable[[ClassicWork], None]) -> Twist:
     return twist
 
 
-def unless(condition: Callable[[ClassicWork], bool]) -> Twist:
+def unless(condition: Callable[[_W], bool]) -> Twist:
     """Leave the effect out where this holds."""
 
     def twist(own: Effect) -> Effect:
-        def effect(work: ClassicWork) -> list[ClassicWork] | None:
+        def effect(work: _W) -> list[_W] | None:
             return None if condition(work) else own(work)
 
         return effect

@@ -38,14 +38,15 @@ _RELEASES = {
         CONSUMER_4_4,
     )
 }
-_LIMIT = 20_000
-"""The most states for one event, as the oracle's; what needs more is permitted by none."""
 
 
 def permitting(judge: Revision, config: Config, history: Sequence[Event], *, lag_ms: int) -> str:
-    """Return the name of the first other revision that explains a history, or ""."""
+    """Return the name of the first other revision that explains a history, or "".
+
+    A history that needs more states than an oracle follows is permitted by none.
+    """
     for other in others(judge):
-        oracle = Oracle(other, config, lag_ms=lag_ms, limit=_LIMIT)
+        oracle = Oracle(other, config, lag_ms=lag_ms)
         for event in history:
             if not oracle.holds():
                 break

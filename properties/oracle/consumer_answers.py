@@ -7,7 +7,8 @@ it is another answer than an empty one, and nearly the same as the last assignme
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
 
 from fencepost.model.consumer.group import ConsumerGroup
 from fencepost.model.consumer.topics import TopicIds
@@ -31,6 +32,8 @@ from fencepost.model.messages.streams_messages import (
 )
 from fencepost.model.table.table import Level
 from fencepost.properties.oracle.matcher import FRESH, Matcher
+
+_Described = TypeVar("_Described", DescribedConsumerGroup, DescribedStreamsGroup)
 
 
 def compare_heartbeats(
@@ -74,20 +77,26 @@ def compare_descriptions(
     m: Matcher, expected: ConsumerGroupDescribeResponse, observed: ConsumerGroupDescribeResponse
 ) -> None:
     """Compare descriptions of groups."""
-    theirs = {row.group_id: row for row in observed.groups}
-    m.same("groups", sorted(row.group_id for row in expected.groups), sorted(theirs))
-    for row in expected.groups:
-        _compare_group(m, row, theirs[row.group_id])
+    for row, theirs in _pairs(m, expected.groups, observed.groups):
+        _compare_group(m, row, theirs)
 
 
 def compare_streams_descriptions(
     m: Matcher, expected: StreamsGroupDescribeResponse, observed: StreamsGroupDescribeResponse
 ) -> None:
-    """Compare descriptions of streams groups; what is for interactive queries is left out."""
-    theirs = {row.group_id: row for row in observed.groups}
-    m.same("groups", sorted(row.group_id for row in expected.groups), sorted(theirs))
-    for row in expected.groups:
-        _compare_streams_group(m, row, theirs[row.group_id])
+    """Compare descriptions of streams groups, without endpoints and offsets of tasks."""
+    for row, theirs in _pairs(m, expected.groups, observed.groups):
+        _compare_streams_group(m, row, theirs)
+
+
+def _pairs(
+    m: Matcher, expected: Sequence[_Described], observed: Sequence[_Described]
+) -> Iterator[tuple[_Described, _Described]]:
+    """Yield each expected description with the observed one of the same group."""
+    theirs = {row.group_id: row for row in observed}
+    m.same("groups", sorted(row.group_id for row in expected), sorted(theirs))
+    for row in expected:
+        yield row, theirs[row.group_id]
 
 
 def epochs_in(answer: object) -> Iterable[int]:

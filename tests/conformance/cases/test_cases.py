@@ -195,7 +195,7 @@ def mutants() -> Iterator[Mutant]:
 
 
 def _answers_alike(calls: list[Call], target: Revision) -> bool:
-    """Whether a revision answers recorded calls as they were: its run is the same then."""
+    """True if a revision answers each recorded call as recorded, and so has the same run."""
     coordinator = ModelCoordinator(target)
     return all(
         getattr(coordinator, call.method)(*call.arguments) == call.returned

@@ -1,4 +1,4 @@
-"""All worlds of mixed groups: releases break what is expected, and each wrong rule is caught."""
+"""Each release breaks the expected properties of mixed groups alone; each wrong rule is caught."""
 
 from __future__ import annotations
 

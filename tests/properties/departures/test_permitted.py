@@ -1,4 +1,4 @@
-"""What the text of KIP-848 or a later Kafka permits is a MAY, and a fault beside it is none."""
+"""An answer that KIP-848 or a later Kafka permits is a MAY; a fault beside it keeps its level."""
 
 from __future__ import annotations
 
