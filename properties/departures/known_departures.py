@@ -108,23 +108,32 @@ def departed(base: Revision, departures: Iterable[Departure]) -> Revision:
 
 @lru_cache(_KEPT)
 def _departed(base: Revision, departures: tuple[Departure, ...]) -> Revision:
-    twists, tables = dict(base.twists), dict(base.tables)
-    distort = base.distort
+    twists, distort = dict(base.twists), base.distort
     for departure in departures:
         for do, twist in departure.twists.items():
             twists[do] = in_turn(twists[do], twist) if do in twists else twist
-        tables |= {name: change(tables[name]) for name, change in departure.tables.items()}
         if departure.distort is not None:
             distort = departure.distort if distort is None else _both(distort, departure.distort)
     return dataclasses.replace(
         base,
         name=" + ".join([base.name, *(departure.name for departure in departures)]),
         twists=twists,
-        tables=tables,
+        tables={
+            name: _changed(table, tuple(d for d in departures if name in d.tables))
+            for name, table in base.tables.items()
+        },
         distort=distort,
         restart_needs_room=base.restart_needs_room or any(d.restart_needs_room for d in departures),
         unchecked=base.unchecked.union(*(d.unchecked for d in departures)),
     )
+
+
+@lru_cache(_KEPT)
+def _changed(table: Table, departures: tuple[Departure, ...]) -> Table:
+    """Return a table with all these changes; revisions share it, as well as what it compiles."""
+    for departure in departures:
+        table = departure.tables[table.name](table)
+    return table
 
 
 def _both(first: Distortion, second: Distortion) -> Distortion:
