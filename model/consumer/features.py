@@ -121,7 +121,9 @@ def has_blank_id(request: ConsumerGroupHeartbeatRequest) -> bool:
 
 def fields(join: ConsumerGroupHeartbeatRequest) -> Fields:
     """Check that a join has a rebalance timeout, a subscription, and owns nothing."""
-    return Fields.COMPLETE if is_full(join) and not join.topic_partitions else Fields.INCOMPLETE
+    if join.topic_partitions is None or join.topic_partitions:
+        return Fields.OWNING
+    return Fields.COMPLETE if is_full(join) else Fields.INCOMPLETE
 
 
 def compared(

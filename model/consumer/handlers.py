@@ -256,7 +256,9 @@ def list_groups(
 ) -> tuple[Outcome, ...]:
     """Handle a ListGroups for one group; `kind`, `state`: as for `list_answer`."""
     rule = machine.decide("ListGroups", (here, features.kind(group)))
-    answer = answer_bodies.list_answer(group, message, group_id, rule, kind, state)
+    (work,) = machine.perform(ConsumerWork(group, span, request), rule)
+    listed = None if group is None else work.group
+    answer = answer_bodies.list_answer(listed, message, group_id, rule, kind, state)
     return (unchanged(group, request, answer, rule.id),)
 
 
@@ -341,7 +343,7 @@ def delete_offsets(
     for topic in dict.fromkeys(t.name for t in message.topics) or (None,):
         missing = topic is not None and partition_count(machine, request, topic) == 0
         point = features.deletion_point(group, message, topic, here, missing=missing)
-        rule = machine.decide("OffsetDelete", point)
+        rule = machine.decide("OffsetDelete", point, group)
         assert rule.answer is not None
         if rule.answer not in _DELETION_ROWS:
             answer = answer_bodies.deletion_error(rule)

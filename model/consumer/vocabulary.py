@@ -100,9 +100,13 @@ class Owned(Word):
 
 
 class Fields(Word):
-    """Presence of what a join must have: rebalance timeout, subscription, an empty owned list."""
+    """Presence of what a join must have: an empty owned list, rebalance timeout, subscription.
+
+    OWNING: the list isn't empty, or isn't there; INCOMPLETE: the list is empty, another is missing.
+    """
 
     COMPLETE = "complete"
+    OWNING = "owning"
     INCOMPLETE = "incomplete"
 
 

@@ -305,7 +305,8 @@ def attributed(
     if best.reach <= plain.reach:
         return Attribution("", "", plain.verdict)
     best = _needed(best, followed)
-    return Attribution("", best.names, best.verdict)
+    cause, behind = (best.names, "") if best.holds else ("", best.names)
+    return Attribution(cause, behind, best.verdict)
 
 
 def _needed(whole: _Followed, followed: Callable[[tuple[Departure, ...]], _Followed]) -> _Followed:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
+from itertools import chain, combinations
 from typing import Any
 
 from msgspec.structs import replace
@@ -50,6 +51,7 @@ from fencepost.model.consumer.vocabulary import (
     Assignor,
     Caller,
     Epoch,
+    Fields,
     Kind,
     Leave,
     MemberEpoch,
@@ -63,9 +65,17 @@ from fencepost.model.messages.consumer_messages import (
     DescribedConsumerGroup,
 )
 from fencepost.model.messages.errors import Error
+from fencepost.model.messages.messages import (
+    FetchedGroup,
+    FetchedPartition,
+    ListGroupsResponse,
+    OffsetFetchResponse,
+)
 from fencepost.model.messages.shapes import Message
+from fencepost.model.messages.subscription import TopicPartition
 from fencepost.model.revision import Twist
 from fencepost.model.table.expr import ALWAYS, Column, all_of, any_of, negate
+from fencepost.model.table.shared_features import GroupId
 from fencepost.model.table.table import OwnStep, Rule, Table
 from fencepost.model.work import Effect
 from fencepost.properties.departures.mutation_operators import afterwards, first, otherwise, unless
@@ -162,9 +172,14 @@ MADE: Mapping[str, Change] = {
     JOIN_TABLE: _chain(
         otherwise("CG-JOIN-FIELDS-MISSING", effect=(_MAKE,)),
         otherwise("CG-JOIN-ASSIGNOR-UNKNOWN", effect=(_MAKE,)),
+        otherwise("CG-JOIN-GROUP-ID-INVALID", effect=(_MAKE,)),
     ),
-    BEAT_TABLE: otherwise("CG-BEAT-GROUP-ABSENT", effect=(_MAKE,), answer=Error.UNKNOWN_MEMBER_ID),
+    BEAT_TABLE: _chain(
+        otherwise("CG-BEAT-GROUP-ID-INVALID", effect=(_MAKE,)),
+        otherwise("CG-BEAT-GROUP-ABSENT", effect=(_MAKE,), answer=Error.UNKNOWN_MEMBER_ID),
+    ),
     LEAVE_TABLE: _chain(
+        otherwise("CG-LEAVE-GROUP-ID-INVALID", effect=(_MAKE,)),
         otherwise("CG-LEAVE-GROUP-ABSENT", effect=(_MAKE,), answer=Error.UNKNOWN_MEMBER_ID),
         otherwise("CG-LEAVE-RELEASE-BARE", effect=(_MAKE,)),
     ),
@@ -437,6 +452,22 @@ def _map_refused(work: ConsumerWork) -> None:
         work.group = work.group.with_mapping(work.instance, sent_or_fresh_id(work))
 
 
+FIELDS_UNCHECKED: Mapping[str, Change] = {
+    JOIN_TABLE: otherwise("CG-JOIN-FIELDS-MISSING", guard=when(fields=Fields.OWNING))
+}
+
+
+def _give_time(_: ConsumerGroup | None, work: ConsumerWork) -> None:
+    member = caller(work)
+    if member.rebalance_timeout_ms <= 0:
+        member = replace(member, rebalance_timeout_ms=_REBALANCE_MS)
+        work.group = work.group.with_member(member)
+
+
+GIVING_TIME: Mapping[Enum, Twist] = dict.fromkeys(
+    (Do.ADD_DYNAMIC, Do.ADD_STATIC, Do.UPDATE_MEMBER), afterwards(_give_time)
+)
+
 ASSIGNOR_LAST: Mapping[str, Change] = {
     JOIN_TABLE: otherwise(
         "CG-JOIN-ASSIGNOR-UNKNOWN",
@@ -542,6 +573,7 @@ def _of_the_live(own: Effect) -> Effect:
         away = [m.member_id for m in group.members if m.is_released]
         if work.emissions or not work.is_bumped or len(away) == len(group.members):
             return None
+        twice = _meant_twice(group)
         works = []
         for decided in _shares(group.without_timer(ASSIGNMENT), away):
             each = work.fork()
@@ -551,10 +583,38 @@ def _of_the_live(own: Effect) -> Effect:
                 done.group = replace(done.group, members=decided.members)
                 for member_id in away:
                     done.group = done.group.with_target(member_id, decided.target_of(member_id))
-                works.append(done)
+                works += _kept_twice(done, twice)
         return works
 
     return effect
+
+
+def _meant_twice(group: ConsumerGroup) -> dict[TopicPartition, set[str]]:
+    """Return the partitions that the target gives to several live members, with their ids.
+
+    One of them was released when the other got its part, and is back.
+    """
+    owners: dict[TopicPartition, set[str]] = {}
+    for member in group.members:
+        for partition in () if member.is_released else group.target_of(member.member_id):
+            if partition.topic in member.topics:
+                owners.setdefault(partition, set()).add(member.member_id)
+    return {partition: ids for partition, ids in owners.items() if len(ids) > 1}
+
+
+def _kept_twice(work: ConsumerWork, twice: Mapping[TopicPartition, set[str]]) -> list[ConsumerWork]:
+    """Return a work for each choice of those partitions that stay meant for several members."""
+    works = []
+    for kept in chain.from_iterable(combinations(twice, n) for n in range(len(twice) + 1)):
+        each = work.fork()
+        rows = tuple(row for row in work.group.open if row[0] not in kept)
+        each.group = replace(work.group, open=rows)
+        for member_id in {member_id for partition in kept for member_id in twice[partition]}:
+            more = {partition for partition in kept if member_id in twice[partition]}
+            target = tuple(sorted({*each.group.target_of(member_id), *more}))
+            each.group = each.group.with_target(member_id, target)
+        works.append(each)
+    return works
 
 
 def _shares(group: ConsumerGroup, member_ids: list[str]) -> Iterator[ConsumerGroup]:
@@ -620,6 +680,27 @@ KEPT_ALONE: Mapping[str, Change] = {
 }
 """Partitions that a member must give up are not shown."""
 KEEPING_PREVIOUS: Mapping[Enum, Twist] = {Do.RECONCILE: afterwards(_keep_previous)}
+
+
+def untyped(message: Message) -> Message:
+    """List a group of this protocol without the type of its protocol."""
+    if not isinstance(message, ListGroupsResponse):
+        return message
+    return replace(message, groups=tuple(replace(g, protocol_type="") for g in message.groups))
+
+
+def _by_the_live(own: Effect) -> Effect:
+    """List the group as its live members are."""
+
+    def effect(work: ConsumerWork) -> _Works:
+        live = tuple(m for m in work.group.members if not m.is_released)
+        work.group = replace(work.group, members=live, epoch=work.group.target_epoch)
+        return own(work)
+
+    return effect
+
+
+LISTED_BY_THE_LIVE: Mapping[Enum, Twist] = {Do.ANSWER_LISTED: _by_the_live}
 
 # Checks of requests.
 
@@ -691,6 +772,7 @@ COMMITS: Mapping[str, Change] = {
         ),
         first(Rule("CG-COMMIT-UNMAPPED", _OF_NO_MEMBER, answer=Error.UNKNOWN_MEMBER_ID)),
         otherwise("CG-COMMIT-GROUP-NOT-FOUND", answer=Error.ILLEGAL_GENERATION),
+        otherwise("CG-COMMIT-MEMBER", effect=(Do.ANSWER_PARTITIONS,)),
         otherwise(
             "CG-COMMIT-EMPTY-GROUP",
             guard=any_of(when(kind=_WITHOUT_MEMBERS, member_epoch=_OF_NOBODY), _UNLED_COMMIT),
@@ -751,9 +833,30 @@ TRANSACTIONS: Mapping[str, Change] = {
 FETCHES: Mapping[str, Change] = {
     "OffsetFetch": otherwise("CG-FETCH-GROUP-ABSENT", effect=(), answer=Error.GROUP_ID_NOT_FOUND)
 }
+
+
+def unknown_topics_unstored(message: Message) -> Message:
+    """Fetch nothing, without an error, for a topic id that no topic has."""
+    if not isinstance(message, OffsetFetchResponse):
+        return message
+    return replace(message, groups=tuple(map(_without_unknown, message.groups)))
+
+
+def _without_unknown(group: FetchedGroup) -> FetchedGroup:
+    def known(partition: FetchedPartition) -> FetchedPartition:
+        is_unknown = partition.error_code == Error.UNKNOWN_TOPIC_ID.value
+        return replace(partition, error_code=0) if is_unknown else partition
+
+    topics = (replace(t, partitions=tuple(map(known, t.partitions))) for t in group.topics)
+    return replace(group, topics=tuple(topics))
+
+
+_NAMELESS_GROUP = all_of(when(group_id=GroupId.EMPTY), negate(when(kind=Kind.ABSENT)))
+"""The group "", which a commit can make."""
+
 REMOVALS: Mapping[str, Change] = {
     "LeaveGroup": _chain(
-        otherwise("CG-REMOVE-GROUP-ID-INVALID", answer=Error.GROUP_ID_NOT_FOUND),
+        otherwise("CG-REMOVE-GROUP-ID-INVALID", guard=_NAMELESS_GROUP),
         otherwise("CG-REMOVE-GROUP-ABSENT-LEGACY", answer=Error.GROUP_ID_NOT_FOUND),
         otherwise("CG-REMOVE-GROUP-ABSENT", effect=(), answer=Error.GROUP_ID_NOT_FOUND),
     )
@@ -765,3 +868,35 @@ DELETIONS: Mapping[str, Change] = {
         otherwise("CG-DELETE-MEMBERS", guard=all_of(when(kind=Kind.CONSUMER), _LED.among(True))),
     )
 }
+
+
+def _is_moving(group: Any, _: str, __: str | None) -> bool:
+    return group is not None and any(
+        not (member.is_released or group.is_reconciled(member)) for member in group.members
+    )
+
+
+_MOVING = Column("moving", (False, True), "whether partitions of a live member move", _is_moving)
+_LED_GROUP = all_of(when(kind=Kind.CONSUMER), _LED.among(True))
+
+OFFSET_DELETIONS: Mapping[str, Change] = {
+    "OffsetDelete": _chain(
+        _with(_LED),
+        _with(_MOVING),
+        otherwise("CG-OFFSET-DELETE-GROUP-ID-INVALID", guard=_NAMELESS_GROUP),
+        otherwise("CG-OFFSET-DELETE-TOPIC-UNKNOWN"),
+        otherwise("CG-OFFSET-DELETE-EMPTY", guard=any_of(when(kind=_WITHOUT_MEMBERS), _UNLED)),
+        otherwise(
+            "CG-OFFSET-DELETE-SUBSCRIBED",
+            guard=all_of(_LED_GROUP, _MOVING.among(True)),
+            answer=Error.GROUP_ID_NOT_FOUND,
+        ),
+        otherwise(
+            "CG-OFFSET-DELETE-UNSUBSCRIBED",
+            guard=all_of(_LED_GROUP, _MOVING.among(False)),
+            effect=(),
+            answer=Error.NON_EMPTY_GROUP,
+        ),
+    )
+}
+"""Only a group without live members has offsets to delete; one that moves partitions is absent."""

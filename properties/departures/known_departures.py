@@ -303,6 +303,15 @@ OF_KFAKE_CONSUMERS: tuple[Departure, ...] = tuple(
             {"tables": kfake_consumer.ASSIGNOR_LAST},
         ),
         (
+            "join-fields-unchecked",
+            "a join needs neither a rebalance timeout nor a subscription",
+            Level.SHOULD,
+            {
+                "tables": kfake_consumer.FIELDS_UNCHECKED,
+                "twists": kfake_consumer.GIVING_TIME,
+            },
+        ),
+        (
             "epoch-from-zero",
             "a group begins at epoch 0, and each new member raises it, also one without topics",
             Level.MAY,
@@ -394,6 +403,27 @@ OF_KFAKE_CONSUMERS: tuple[Departure, ...] = tuple(
             "a group whose members are all released is deleted as one without members",
             Level.SHOULD,
             {"tables": kfake_consumer.DELETIONS},
+        ),
+        (
+            "unknown-topic-fetch",
+            "OffsetFetch by an id that no topic has is no error: nothing is stored",
+            Level.SHOULD,
+            {"distort": kfake_consumer.unknown_topics_unstored},
+        ),
+        (
+            "offset-deletion-by-state",
+            "OffsetDelete of a group with live members is an error, whatever they subscribe to",
+            Level.SHOULD,
+            {"tables": kfake_consumer.OFFSET_DELETIONS},
+        ),
+        (
+            "untyped-list",
+            "ListGroups gives no protocol type, and its state counts live members",
+            Level.SHOULD,
+            {
+                "twists": kfake_consumer.LISTED_BY_THE_LIVE,
+                "distort": kfake_consumer.untyped,
+            },
         ),
         (
             "absent-group-removal",

@@ -157,10 +157,10 @@ FEASIBLE: tuple[Expr, ...] = (
 def _beside(known: frozenset[Feature]) -> Iterator[Formula]:
     if GROUP_ID in known:
         yield negate(is_now(GROUP_ID, GroupId.NULL))  # no version has room for it
-    if FIELDS in known:  # a join that owns something, or doesn't say, isn't complete
-        complete = is_now(FIELDS, Fields.COMPLETE)
+    if FIELDS in known:
+        owning = is_now(FIELDS, Fields.OWNING)
         owns_nothing = negate(exists(P, sig.OWNED.now(P)))
-        yield implies(complete, all_of(sig.OWNED_GIVEN.now(), owns_nothing))
+        yield implies(negate(owning), all_of(sig.OWNED_GIVEN.now(), owns_nothing))
     if EPOCH in known:
         yield below(ZERO, SENT)
     if CHANGE in known:

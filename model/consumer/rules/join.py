@@ -66,7 +66,7 @@ CHECKS = (
     *common_checks.ids("CG-JOIN"),
     Rule(
         "CG-JOIN-FIELDS-MISSING",
-        when(fields=Fields.INCOMPLETE),
+        when(fields=(Fields.INCOMPLETE, Fields.OWNING)),
         answer=Error.INVALID_REQUEST,
         level=Level.SHOULD,
         source=src.KAFKA_VALIDATE,
