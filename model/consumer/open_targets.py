@@ -8,6 +8,7 @@ depends on a member's share forks over its possible shares; all other partitions
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import product
 from math import prod
 
@@ -27,6 +28,23 @@ from fencepost.model.messages.subscription import TopicPartition
 _NOBODY = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What is known of a member's share: partitions that are in it, and others that aren't."""
+
+    within: frozenset[TopicPartition] = frozenset()
+    without: frozenset[TopicPartition] = frozenset()
+
+    def choices(self, partition: TopicPartition) -> tuple[bool, ...]:
+        """Return whether the share may have a partition."""
+        if partition in self.within:
+            return (True,)
+        return (False,) if partition in self.without else (True, False)
+
+
+NO_BOUNDS = Bounds()
+
+
 def with_open_target(
     group: ConsumerGroup, count: PartitionCount, slip: Slip = NO_SLIP
 ) -> ConsumerGroup:
@@ -37,9 +55,12 @@ def with_open_target(
 
 
 def with_share_of(
-    group: ConsumerGroup, member_id: str, topics: Container[str] | None = None
+    group: ConsumerGroup,
+    member_id: str,
+    topics: Container[str] | None = None,
+    bounds: Bounds = NO_BOUNDS,
 ) -> Iterator[ConsumerGroup]:
-    """Yield the group with each possible share of a member in the target.
+    """Yield the group with each possible share of a member in the target, within the bounds.
 
     `topics`: the topics of which the share matters; None: all.  Raises TooManyTargetsError for more
     than `MOST_TARGETS`.
@@ -50,12 +71,13 @@ def with_share_of(
     if not mine:
         yield group
         return
-    if 2 ** len(mine) > MOST_TARGETS:
+    ways = [bounds.choices(p) for p in mine]
+    if prod(map(len, ways)) > MOST_TARGETS:
         raise TooManyTargetsError(
             f"{len(mine)} partitions that a member may get or not are more shares than "
             f"{MOST_TARGETS:,}"
         )
-    for gets in product((True, False), repeat=len(mine)):
+    for gets in product(*ways):
         yield _with_choices(
             group,
             {

@@ -27,16 +27,32 @@ from fencepost.model.consumer.group import (
     Partitions,
     Phase,
 )
-from fencepost.model.consumer.open_targets import with_open_target, with_share_of
+from fencepost.model.consumer.open_targets import (
+    NO_BOUNDS,
+    Bounds,
+    with_open_target,
+    with_share_of,
+)
 from fencepost.model.consumer.settings import (
     ASSIGNMENT_INTERVAL,
     HEARTBEAT_INTERVAL,
     SESSION_TIMEOUT,
 )
-from fencepost.model.consumer.topics import NO_SLIP, Slip, Target, legal_targets, readers
+from fencepost.model.consumer.topics import (
+    NO_SLIP,
+    Slip,
+    Target,
+    legal_targets,
+    partitions_in,
+    readers,
+)
 from fencepost.model.coordinator import Config
-from fencepost.model.messages.consumer_messages import ConsumerGroupHeartbeatRequest
+from fencepost.model.messages.consumer_messages import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+)
 from fencepost.model.messages.messages import CommitRequest
+from fencepost.model.messages.subscription import TopicPartition
 
 Effect = Callable[[ConsumerWork], list[ConsumerWork] | None]
 """Performs a step on a work; returns several works if it forks, None if it doesn't."""
@@ -128,7 +144,10 @@ def replace_holder(work: ConsumerWork) -> list[ConsumerWork]:
 
 
 def _with_shares(
-    work: ConsumerWork, *member_ids: str, topics: tuple[str, ...] | None = None
+    work: ConsumerWork,
+    *member_ids: str,
+    topics: tuple[str, ...] | None = None,
+    bounds: Bounds = NO_BOUNDS,
 ) -> list[ConsumerWork]:
     """Return a work for each possible share of these members, where the target is open.
 
@@ -136,7 +155,9 @@ def _with_shares(
     """
     groups = [work.group]
     for member_id in member_ids:
-        groups = [share for group in groups for share in with_share_of(group, member_id, topics)]
+        groups = [
+            share for group in groups for share in with_share_of(group, member_id, topics, bounds)
+        ]
     works = []
     for group in groups:
         fork = work.fork() if len(groups) > 1 else work
@@ -379,13 +400,46 @@ def reconcile(
         if topics is not None:
             _drop_unsubscribed(work)
         return [work]
-    works = _with_shares(work, work.caller, topics=topics)
-    for each in works:
-        target = each.group.target_of(each.caller)
-        if topics is not None:
-            target = tuple(p for p in target if p.topic in topics)
-        _reconcile(each, target, is_free_at_once=is_free_at_once, is_heeding=is_heeding)
+
+    def reconciled(work: ConsumerWork, bounds: Bounds) -> list[ConsumerWork]:
+        works = _with_shares(work, work.caller, topics=topics, bounds=bounds)
+        for each in works:
+            target = each.group.target_of(each.caller)
+            if topics is not None:
+                target = tuple(p for p in target if p.topic in topics)
+            _reconcile(each, target, is_free_at_once=is_free_at_once, is_heeding=is_heeding)
+        return works
+
+    observed = _observed_assignment(work)
+    works = [] if observed is None else reconciled(work.fork(), _bounds(work, observed))
+    if not any(observed == {*caller(each).partitions()} for each in works):
+        works = reconciled(work, NO_BOUNDS)
     return [*works, *_keeping_copies(works)]
+
+
+def _observed_assignment(work: ConsumerWork) -> set[TopicPartition] | None:
+    """Return the partitions that the caller has with the answer; None: it isn't known.
+
+    A heartbeat that isn't told an assignment keeps what it has.
+    """
+    answer = None if work.request is None else work.request.observed
+    if not isinstance(answer, ConsumerGroupHeartbeatResponse) or answer.error_code:
+        return None
+    if answer.assignment is None:
+        return {*caller(work).partitions()}
+    return {*partitions_in(answer.assignment.topic_partitions, caller(work).topics, work.ids)}
+
+
+def _bounds(work: ConsumerWork, observed: set[TopicPartition]) -> Bounds:
+    """Return what is in each share of the caller that leads to the observed assignment.
+
+    If it gives nothing up, it has all of its share that was nobody's.
+    """
+    if not observed.issuperset(caller(work).partitions()):
+        return Bounds(frozenset(observed))
+    taken = set() if work.start is None else set(work.start.owned())
+    rest = (p for p, _ in work.group.open if p not in observed and p not in taken)
+    return Bounds(frozenset(observed), frozenset(rest))
 
 
 def _keeping_copies(works: Iterable[ConsumerWork]) -> Iterator[ConsumerWork]:

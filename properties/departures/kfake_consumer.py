@@ -8,7 +8,7 @@ in none: it keeps what it had.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from enum import Enum
 from itertools import chain, combinations
 from typing import Any
@@ -36,13 +36,11 @@ from fencepost.model.consumer.group import (
     REBALANCE,
     SESSION,
     ConsumerGroup,
-    GroupState,
     Member,
     Phase,
 )
 from fencepost.model.consumer.open_targets import with_share_of
 from fencepost.model.consumer.perform import caller, heartbeat, sent_or_fresh_id
-from fencepost.model.consumer.rules import offsets
 from fencepost.model.consumer.vocabulary import (
     BEAT_TABLE,
     JOIN_TABLE,
@@ -52,82 +50,36 @@ from fencepost.model.consumer.vocabulary import (
     Caller,
     Epoch,
     Fields,
-    Kind,
     Leave,
-    MemberEpoch,
     Owned,
-    Since,
 )
 from fencepost.model.messages.consumer_messages import (
     ConsumerGroupDescribeResponse,
     ConsumerGroupHeartbeatResponse,
-    DescribedConsumer,
     DescribedConsumerGroup,
 )
 from fencepost.model.messages.errors import Error
-from fencepost.model.messages.messages import (
-    FetchedGroup,
-    FetchedPartition,
-    ListGroupsResponse,
-    OffsetFetchResponse,
-)
 from fencepost.model.messages.shapes import Message
 from fencepost.model.messages.subscription import TopicPartition
 from fencepost.model.revision import Twist
 from fencepost.model.table.expr import ALWAYS, Column, all_of, any_of, negate
-from fencepost.model.table.shared_features import GroupId
 from fencepost.model.table.table import OwnStep, Rule, Table
 from fencepost.model.work import Effect
-from fencepost.properties.departures.mutation_operators import afterwards, first, otherwise, unless
+from fencepost.properties.departures.mutation_operators import (
+    Change,
+    afterwards,
+    chained,
+    first,
+    last,
+    otherwise,
+    unless,
+    with_column,
+)
 
-Change = Callable[[Table], Table]
 _Works = list[ConsumerWork] | None
 
 _REBALANCE_MS = 45_000
 """The time to revoke of a member whose join gives none."""
-
-
-def _chain(*changes: Change) -> Change:
-    """Change a table in turn."""
-
-    def change(table: Table) -> Table:
-        for each in changes:
-            table = each(table)
-        return table
-
-    return change
-
-
-def _last(*rules: Rule) -> Change:
-    """Decide these rules after all checks of a table, before its rows."""
-
-    def change(table: Table) -> Table:
-        return Table(table.name, table.features, (*table.checks, *rules), table.rows)
-
-    return change
-
-
-def _after(rule_id: str, *rules: Rule) -> Change:
-    """Check these rules right after another check, in place of those with their ids."""
-
-    def change(table: Table) -> Table:
-        ids = {rule.id for rule in rules}
-        checks: list[Rule] = []
-        for rule in table.checks:
-            checks += [] if rule.id in ids else [rule]
-            checks += rules if rule.id == rule_id else []
-        return Table(table.name, table.features, tuple(checks), table.rows)
-
-    return change
-
-
-def _with(column: Column) -> Change:
-    """Let the rules of a table use a column."""
-
-    def change(table: Table) -> Table:
-        return Table(table.name, (*table.features, column), table.checks, table.rows)
-
-    return change
 
 
 _ANSWERS = (Do.ANSWER_CHANGES, Do.ANSWER_ASSIGNMENT)
@@ -169,17 +121,12 @@ def _at_zero(row: DescribedConsumerGroup) -> DescribedConsumerGroup:
 
 
 MADE: Mapping[str, Change] = {
-    JOIN_TABLE: _chain(
+    JOIN_TABLE: chained(
         otherwise("CG-JOIN-FIELDS-MISSING", effect=(_MAKE,)),
         otherwise("CG-JOIN-ASSIGNOR-UNKNOWN", effect=(_MAKE,)),
-        otherwise("CG-JOIN-GROUP-ID-INVALID", effect=(_MAKE,)),
     ),
-    BEAT_TABLE: _chain(
-        otherwise("CG-BEAT-GROUP-ID-INVALID", effect=(_MAKE,)),
-        otherwise("CG-BEAT-GROUP-ABSENT", effect=(_MAKE,), answer=Error.UNKNOWN_MEMBER_ID),
-    ),
-    LEAVE_TABLE: _chain(
-        otherwise("CG-LEAVE-GROUP-ID-INVALID", effect=(_MAKE,)),
+    BEAT_TABLE: otherwise("CG-BEAT-GROUP-ABSENT", effect=(_MAKE,), answer=Error.UNKNOWN_MEMBER_ID),
+    LEAVE_TABLE: chained(
         otherwise("CG-LEAVE-GROUP-ABSENT", effect=(_MAKE,), answer=Error.UNKNOWN_MEMBER_ID),
         otherwise("CG-LEAVE-RELEASE-BARE", effect=(_MAKE,)),
     ),
@@ -188,7 +135,7 @@ MADE: Mapping[str, Change] = {
 
 # A member is found by its id.
 
-_STRANGER = when(mid=(EMPTY, UNKNOWN))
+STRANGER = when(mid=(EMPTY, UNKNOWN))
 _LEAVES = (Do.REMOVE_MEMBER, Do.BUMP_EPOCH)
 
 
@@ -226,28 +173,28 @@ def _is_named(group: Any, member_id: str, instance_id: str | None) -> bool:
     return group is not None and instance_id is not None and group.holder(instance_id) == member_id
 
 
-_IS_NAMED = Column("entry", (False, True), "whether the entry names the caller", _is_named)
+IS_NAMED = Column("entry", (False, True), "whether the entry names the caller", _is_named)
 
 HEARTBEATS_BY_ID: Mapping[str, Change] = {
-    BEAT_TABLE: _chain(
+    BEAT_TABLE: chained(
         otherwise("CG-BEAT-ID-MISSING"),
         otherwise("CG-BEAT-ID-BLANK"),
-        otherwise("CG-BEAT-INSTANCE-UNMAPPED", guard=all_of(when(inst=UNMAPPED), _STRANGER)),
-        _with(_IS_NAMED),
+        otherwise("CG-BEAT-INSTANCE-UNMAPPED", guard=all_of(when(inst=UNMAPPED), STRANGER)),
+        with_column(IS_NAMED),
         otherwise(
             "CG-BEAT-INSTANCE-DANGLING",
-            guard=all_of(when(inst=DANGLING), _STRANGER, _IS_NAMED.among(False)),
+            guard=all_of(when(inst=DANGLING), STRANGER, IS_NAMED.among(False)),
             answer=Error.FENCED_INSTANCE_ID,
         ),
-        otherwise("CG-BEAT-INSTANCE-FENCED", guard=all_of(when(inst=OTHER), _STRANGER)),
-        otherwise("CG-BEAT-UNKNOWN-MEMBER", guard=_STRANGER),
+        otherwise("CG-BEAT-INSTANCE-FENCED", guard=all_of(when(inst=OTHER), STRANGER)),
+        otherwise("CG-BEAT-UNKNOWN-MEMBER", guard=STRANGER),
         _by_id,
     )
 }
 KEEPING_INSTANCES: Mapping[Enum, Twist] = {Do.UPDATE_MEMBER: afterwards(_keep_instance)}
 
 LEAVES_BY_ID: Mapping[str, Change] = {
-    LEAVE_TABLE: _chain(
+    LEAVE_TABLE: chained(
         *map(
             otherwise,
             (
@@ -260,7 +207,7 @@ LEAVES_BY_ID: Mapping[str, Change] = {
                 "CG-LEAVE-INSTANCE-FENCED",
             ),
         ),
-        otherwise("CG-LEAVE-UNKNOWN-MEMBER", guard=_STRANGER),
+        otherwise("CG-LEAVE-UNKNOWN-MEMBER", guard=STRANGER),
         otherwise(
             "CG-LEAVE-RELEASE-BARE",
             guard=when(leave=Leave.RELEASE, caller=Caller.DYNAMIC),
@@ -401,7 +348,7 @@ def _come_back(work: ConsumerWork, source: str) -> None:
 
 
 REJOINS_IN_PLACE: Mapping[str, Change] = {
-    JOIN_TABLE: _last(
+    JOIN_TABLE: last(
         Rule(
             "CG-JOIN-IN-PLACE",
             all_of(_LIVE, negate(_HELD)),
@@ -409,13 +356,13 @@ REJOINS_IN_PLACE: Mapping[str, Change] = {
         ),
         Rule(
             "CG-JOIN-INSTANCE-OF-NOBODY",
-            all_of(when(inst=DANGLING), _STRANGER),
+            all_of(when(inst=DANGLING), STRANGER),
             (Do.ADD_STATIC, Do.BUMP_EPOCH, *_IN),
         ),
     )
 }
 RETURNS: Mapping[str, Change] = {
-    JOIN_TABLE: _last(
+    JOIN_TABLE: last(
         Rule(
             "CG-JOIN-COME-BACK",
             any_of(
@@ -436,7 +383,7 @@ def _at_first(_: ConsumerGroup | None, work: ConsumerWork) -> None:
 
 FROM_ZERO: Mapping[Enum, Twist] = {Do.CREATE_GROUP: afterwards(_at_first)}
 IDLE_BUMPS: Mapping[str, Change] = {
-    JOIN_TABLE: _chain(
+    JOIN_TABLE: chained(
         *(
             otherwise(
                 f"CG-JOIN-{kind}-NEW-IDLE", effect=(Do.CREATE_GROUP, add, Do.BUMP_EPOCH, *_IN)
@@ -471,7 +418,7 @@ GIVING_TIME: Mapping[Enum, Twist] = dict.fromkeys(
 ASSIGNOR_LAST: Mapping[str, Change] = {
     JOIN_TABLE: otherwise(
         "CG-JOIN-ASSIGNOR-UNKNOWN",
-        guard=all_of(when(assignor=Assignor.UNKNOWN, inst=(NONE, UNMAPPED, DANGLING)), _STRANGER),
+        guard=all_of(when(assignor=Assignor.UNKNOWN, inst=(NONE, UNMAPPED, DANGLING)), STRANGER),
         effect=(
             _MAKE,
             OwnStep("MAP_REFUSED", "the instance is mapped to the caller", _map_refused),
@@ -496,9 +443,9 @@ _BEAT = (
     Do.ANSWER_CHANGES,
 )
 FULL_ALONE: Mapping[str, Change] = {
-    BEAT_TABLE: _chain(
+    BEAT_TABLE: chained(
         otherwise("CG-BEAT-ASSIGNOR-UNKNOWN"),
-        _last(
+        last(
             Rule("CG-BEAT-FULL", when(epoch=Epoch.CURRENT), _BEAT),
             Rule("CG-BEAT-FULL-AGAIN", when(epoch=Epoch.PREVIOUS, owned=Owned.SUBSET), _BEAT),
         ),
@@ -560,7 +507,24 @@ def _hurry_again(_: ConsumerGroup | None, work: ConsumerWork) -> None:
         work.set_timer(REBALANCE, work.caller, member.rebalance_timeout_ms)
 
 
+KEEPING_PREVIOUS: Mapping[Enum, Twist] = {Do.RECONCILE: afterwards(_keep_previous)}
 HURRIED_AGAIN: Mapping[Enum, Twist] = dict.fromkeys(_ANSWERS, afterwards(_hurry_again))
+
+
+def _give_up(own: Effect) -> Effect:
+    """Let partitions that the caller no longer owns be free, before it gave up all it has to."""
+
+    def effect(work: ConsumerWork) -> _Works:
+        member = caller(work)
+        kept = tuple(row for row in member.revoking if row[0] in (work.owned or ()))
+        if kept and kept != member.revoking and work.owned is not None:
+            work.group = work.group.with_member(replace(member, revoking=kept))
+        return own(work)
+
+    return effect
+
+
+GIVING_UP_SINGLY: Mapping[Enum, Twist] = {Do.RECONCILE: _give_up}
 
 # Targets.
 
@@ -644,259 +608,3 @@ TARGETS_OF_THE_LIVE: Mapping[str, Change] = dict.fromkeys(
     (LEAVE_TABLE, "session timeout", "rebalance timeout"), _at_once
 )
 MADE_FOR_THE_LIVE: Mapping[Enum, Twist] = {Do.RECOMPUTE_TARGET: _of_the_live}
-
-# Descriptions.
-
-
-def described_by_the_live(message: Message) -> Message:
-    """Describe the state of a group by its live members alone."""
-    if not isinstance(message, ConsumerGroupDescribeResponse):
-        return message
-    rows = tuple(
-        row if row.error_code else replace(row, group_state=_state(row).value)
-        for row in message.groups
-    )
-    return replace(message, groups=rows)
-
-
-def _state(row: DescribedConsumerGroup) -> GroupState:
-    live = [member for member in row.members if member.member_epoch >= 0]
-    if not live:
-        return GroupState.EMPTY
-    settled = all(_has_all(m) and m.member_epoch == row.assignment_epoch for m in live)
-    return GroupState.STABLE if settled else GroupState.RECONCILING
-
-
-def _has_all(member: DescribedConsumer) -> bool:
-    has, gets = (
-        {(topic.topic_id, number) for topic in a.topic_partitions for number in topic.partitions}
-        for a in (member.assignment, member.target_assignment)
-    )
-    return gets <= has
-
-
-KEPT_ALONE: Mapping[str, Change] = {
-    "ConsumerGroupDescribe": otherwise("CG-DESCRIBE-GROUP", effect=(Do.ANSWER_DESCRIPTION_KEPT,))
-}
-"""Partitions that a member must give up are not shown."""
-KEEPING_PREVIOUS: Mapping[Enum, Twist] = {Do.RECONCILE: afterwards(_keep_previous)}
-
-
-def untyped(message: Message) -> Message:
-    """List a group of this protocol without the type of its protocol."""
-    if not isinstance(message, ListGroupsResponse):
-        return message
-    return replace(message, groups=tuple(replace(g, protocol_type="") for g in message.groups))
-
-
-def _by_the_live(own: Effect) -> Effect:
-    """List the group as its live members are."""
-
-    def effect(work: ConsumerWork) -> _Works:
-        live = tuple(m for m in work.group.members if not m.is_released)
-        work.group = replace(work.group, members=live, epoch=work.group.target_epoch)
-        return own(work)
-
-    return effect
-
-
-LISTED_BY_THE_LIVE: Mapping[Enum, Twist] = {Do.ANSWER_LISTED: _by_the_live}
-
-# Checks of requests.
-
-IDS_UNCHECKED: Mapping[str, Change] = {
-    JOIN_TABLE: _chain(
-        otherwise("CG-JOIN-ID-MISSING"),
-        otherwise("CG-JOIN-ID-BLANK"),
-        otherwise("CG-JOIN-GROUP-ID-INVALID", answer=Error.INVALID_GROUP_ID),
-    ),
-    BEAT_TABLE: otherwise("CG-BEAT-GROUP-ID-INVALID", answer=Error.INVALID_GROUP_ID),
-    LEAVE_TABLE: _chain(
-        otherwise("CG-LEAVE-GROUP-ID-INVALID", answer=Error.INVALID_GROUP_ID),
-        otherwise(
-            "CG-LEAVE-EPOCH-INVALID",
-            guard=when(leave=Leave.BELOW, mid=MEMBER),
-            answer=Error.FENCED_MEMBER_EPOCH,
-        ),
-        _with(_IS_NAMED),
-        _after(
-            "CG-LEAVE-GROUP-ABSENT",
-            Rule(
-                "CG-LEAVE-BELOW-FENCED",
-                all_of(
-                    when(leave=Leave.BELOW, inst=(OTHER, DANGLING)),
-                    _STRANGER,
-                    _IS_NAMED.among(False),
-                ),
-                answer=Error.FENCED_INSTANCE_ID,
-            ),
-        ),
-    ),
-}
-"""The ids of a heartbeat are not validated, and an epoch below -2 is one that is not current."""
-
-_OF_NOBODY = (MemberEpoch.NEGATIVE, MemberEpoch.BELOW)
-_POSITIVE = MemberEpoch.POSITIVE
-_OLD_COMMIT = when(version=offsets.VERSION.below(9))
-_WITHOUT_MEMBERS = (Kind.SIMPLE, Kind.EMPTY)
-
-
-def _is_led(group: Any, _: str, __: str | None) -> bool:
-    return group is not None and any(not member.is_released for member in group.members)
-
-
-_LED = Column("live", (False, True), "whether the group has a live member", _is_led)
-_UNLED = all_of(when(kind=Kind.CONSUMER), _LED.among(False))
-_AT_RELEASE = when(caller=Caller.RELEASED, member_epoch=MemberEpoch.EQUAL)
-_UNLED_COMMIT = all_of(_UNLED, any_of(when(member_epoch=_OF_NOBODY), _AT_RELEASE))
-
-
-_PASSES = any_of(
-    when(kind=(Kind.ABSENT, *_WITHOUT_MEMBERS), member_epoch=_OF_NOBODY),
-    when(mid=MEMBER, member_epoch=(MemberEpoch.EQUAL, MemberEpoch.BEFORE)),
-)
-_TOO_OLD = all_of(_OLD_COMMIT, when(mid=MEMBER))
-_OF_NO_MEMBER = when(kind=(Kind.ABSENT, Kind.SIMPLE), inst=UNMAPPED)
-"""A commit to a group of no protocol that names an instance."""
-
-COMMITS: Mapping[str, Change] = {
-    "OffsetCommit": _chain(
-        _with(_LED),
-        otherwise(
-            "CG-COMMIT-TOPICS-UNKNOWN",
-            guard=all_of(
-                when(topics=True),
-                any_of(all_of(_PASSES, negate(_TOO_OLD)), _UNLED_COMMIT),
-                negate(_OF_NO_MEMBER),
-            ),
-        ),
-        first(Rule("CG-COMMIT-UNMAPPED", _OF_NO_MEMBER, answer=Error.UNKNOWN_MEMBER_ID)),
-        otherwise("CG-COMMIT-GROUP-NOT-FOUND", answer=Error.ILLEGAL_GENERATION),
-        otherwise("CG-COMMIT-MEMBER", effect=(Do.ANSWER_PARTITIONS,)),
-        otherwise(
-            "CG-COMMIT-EMPTY-GROUP",
-            guard=any_of(when(kind=_WITHOUT_MEMBERS, member_epoch=_OF_NOBODY), _UNLED_COMMIT),
-        ),
-        _after(
-            "CG-COMMIT-EMPTY-GROUP",
-            Rule(
-                "CG-COMMIT-SIMPLE",
-                when(kind=Kind.SIMPLE, member_epoch=_POSITIVE),
-                answer=Error.ILLEGAL_GENERATION,
-            ),
-            Rule("CG-COMMIT-VERSION", _OLD_COMMIT, answer=Error.UNSUPPORTED_VERSION),
-            Rule(
-                "CG-COMMIT-RELEASED-AT-ITS-EPOCH",
-                all_of(_AT_RELEASE, _LED.among(True)),
-                (Do.ANSWER_PARTITIONS,),
-                Error.NONE,
-            ),
-        ),
-    ),
-    "OffsetCommit partition": _chain(
-        otherwise("CG-COMMIT-PARTITION-HELD", guard=when(since=(Since.BEFORE, Since.NEVER))),
-        otherwise("CG-COMMIT-PARTITION-STALE", guard=when(since=Since.AFTER)),
-    ),
-}
-TRANSACTIONS: Mapping[str, Change] = {
-    "TxnOffsetCommit": _chain(
-        otherwise("CG-TXN-COMMIT-TOPICS-UNKNOWN", guard=all_of(when(topics=True), _PASSES)),
-        otherwise(
-            "CG-TXN-COMMIT-EMPTY-GROUP",
-            guard=when(kind=_WITHOUT_MEMBERS, mid=EMPTY, member_epoch=MemberEpoch.NEGATIVE),
-        ),
-        _with(_IS_NAMED),
-        otherwise(
-            "CG-TXN-COMMIT-ANONYMOUS", guard=when(mid=EMPTY, member_epoch=MemberEpoch.NEGATIVE)
-        ),
-        _after(
-            "CG-TXN-COMMIT-ANONYMOUS",
-            Rule(
-                "CG-TXN-COMMIT-UNMAPPED",
-                when(inst=UNMAPPED),
-                answer=Error.UNKNOWN_MEMBER_ID,
-            ),
-            Rule(
-                "CG-TXN-COMMIT-FENCED",
-                all_of(when(inst=(OTHER, DANGLING)), _IS_NAMED.among(False)),
-                answer=Error.FENCED_INSTANCE_ID,
-            ),
-            Rule(
-                "CG-TXN-COMMIT-OF-NOBODY",
-                when(mid=EMPTY),
-                answer=Error.ILLEGAL_GENERATION,
-            ),
-        ),
-        otherwise("CG-TXN-COMMIT-EPOCH-OLDER", effect=(), answer=Error.ILLEGAL_GENERATION),
-    )
-}
-FETCHES: Mapping[str, Change] = {
-    "OffsetFetch": otherwise("CG-FETCH-GROUP-ABSENT", effect=(), answer=Error.GROUP_ID_NOT_FOUND)
-}
-
-
-def unknown_topics_unstored(message: Message) -> Message:
-    """Fetch nothing, without an error, for a topic id that no topic has."""
-    if not isinstance(message, OffsetFetchResponse):
-        return message
-    return replace(message, groups=tuple(map(_without_unknown, message.groups)))
-
-
-def _without_unknown(group: FetchedGroup) -> FetchedGroup:
-    def known(partition: FetchedPartition) -> FetchedPartition:
-        is_unknown = partition.error_code == Error.UNKNOWN_TOPIC_ID.value
-        return replace(partition, error_code=0) if is_unknown else partition
-
-    topics = (replace(t, partitions=tuple(map(known, t.partitions))) for t in group.topics)
-    return replace(group, topics=tuple(topics))
-
-
-_NAMELESS_GROUP = all_of(when(group_id=GroupId.EMPTY), negate(when(kind=Kind.ABSENT)))
-"""The group "", which a commit can make."""
-
-REMOVALS: Mapping[str, Change] = {
-    "LeaveGroup": _chain(
-        otherwise("CG-REMOVE-GROUP-ID-INVALID", guard=_NAMELESS_GROUP),
-        otherwise("CG-REMOVE-GROUP-ABSENT-LEGACY", answer=Error.GROUP_ID_NOT_FOUND),
-        otherwise("CG-REMOVE-GROUP-ABSENT", effect=(), answer=Error.GROUP_ID_NOT_FOUND),
-    )
-}
-DELETIONS: Mapping[str, Change] = {
-    "DeleteGroups": _chain(
-        _with(_LED),
-        otherwise("CG-DELETE-EMPTY", guard=any_of(when(kind=_WITHOUT_MEMBERS), _UNLED)),
-        otherwise("CG-DELETE-MEMBERS", guard=all_of(when(kind=Kind.CONSUMER), _LED.among(True))),
-    )
-}
-
-
-def _is_moving(group: Any, _: str, __: str | None) -> bool:
-    return group is not None and any(
-        not (member.is_released or group.is_reconciled(member)) for member in group.members
-    )
-
-
-_MOVING = Column("moving", (False, True), "whether partitions of a live member move", _is_moving)
-_LED_GROUP = all_of(when(kind=Kind.CONSUMER), _LED.among(True))
-
-OFFSET_DELETIONS: Mapping[str, Change] = {
-    "OffsetDelete": _chain(
-        _with(_LED),
-        _with(_MOVING),
-        otherwise("CG-OFFSET-DELETE-GROUP-ID-INVALID", guard=_NAMELESS_GROUP),
-        otherwise("CG-OFFSET-DELETE-TOPIC-UNKNOWN"),
-        otherwise("CG-OFFSET-DELETE-EMPTY", guard=any_of(when(kind=_WITHOUT_MEMBERS), _UNLED)),
-        otherwise(
-            "CG-OFFSET-DELETE-SUBSCRIBED",
-            guard=all_of(_LED_GROUP, _MOVING.among(True)),
-            answer=Error.GROUP_ID_NOT_FOUND,
-        ),
-        otherwise(
-            "CG-OFFSET-DELETE-UNSUBSCRIBED",
-            guard=all_of(_LED_GROUP, _MOVING.among(False)),
-            effect=(),
-            answer=Error.NON_EMPTY_GROUP,
-        ),
-    )
-}
-"""Only a group without live members has offsets to delete; one that moves partitions is absent."""

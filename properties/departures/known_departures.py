@@ -38,7 +38,7 @@ from fencepost.model.protocol import Protocol
 from fencepost.model.revision import Distortion, Revision, Twist
 from fencepost.model.table.table import Level, Rule, Table
 from fencepost.model.work import Emission
-from fencepost.properties.departures import kfake_consumer
+from fencepost.properties.departures import kfake_consumer, kfake_requests
 from fencepost.properties.departures.mutation_operators import (
     afterwards,
     changed_member,
@@ -378,58 +378,58 @@ OF_KFAKE_CONSUMERS: tuple[Departure, ...] = tuple(
             "ids-unchecked",
             "a heartbeat's ids are not validated, and an epoch below -2 is one that is not current",
             Level.SHOULD,
-            {"tables": kfake_consumer.IDS_UNCHECKED},
+            {"tables": kfake_requests.IDS_UNCHECKED},
         ),
         (
             "commit-checks",
             "a commit checks the group, then its version and member, then each partition alone",
             Level.MUST,
-            {"tables": kfake_consumer.COMMITS},
+            {"tables": kfake_requests.COMMITS},
         ),
         (
             "transaction-checks",
             "a commit in a transaction looks at the instance, and needs the member's own epoch",
             Level.MUST,
-            {"tables": kfake_consumer.TRANSACTIONS},
+            {"tables": kfake_requests.TRANSACTIONS},
         ),
         (
             "absent-group-fetch",
             "reading the offsets of a group that doesn't exist is GROUP_ID_NOT_FOUND",
             Level.SHOULD,
-            {"tables": kfake_consumer.FETCHES},
+            {"tables": kfake_requests.FETCHES},
         ),
         (
             "released-group-deleted",
             "a group whose members are all released is deleted as one without members",
             Level.SHOULD,
-            {"tables": kfake_consumer.DELETIONS},
+            {"tables": kfake_requests.DELETIONS},
         ),
         (
             "unknown-topic-fetch",
             "OffsetFetch by an id that no topic has is no error: nothing is stored",
             Level.SHOULD,
-            {"distort": kfake_consumer.unknown_topics_unstored},
+            {"distort": kfake_requests.unknown_topics_unstored},
         ),
         (
             "offset-deletion-by-state",
             "OffsetDelete of a group with live members is an error, whatever they subscribe to",
             Level.SHOULD,
-            {"tables": kfake_consumer.OFFSET_DELETIONS},
+            {"tables": kfake_requests.OFFSET_DELETIONS},
         ),
         (
             "untyped-list",
             "ListGroups gives no protocol type, and its state counts live members",
             Level.SHOULD,
             {
-                "twists": kfake_consumer.LISTED_BY_THE_LIVE,
-                "distort": kfake_consumer.untyped,
+                "twists": kfake_requests.LISTED_BY_THE_LIVE,
+                "distort": kfake_requests.untyped,
             },
         ),
         (
             "absent-group-removal",
             "LeaveGroup of a group that doesn't exist is GROUP_ID_NOT_FOUND",
             Level.SHOULD,
-            {"tables": kfake_consumer.REMOVALS},
+            {"tables": kfake_requests.REMOVALS},
         ),
         (
             "previous-epoch-kept",
@@ -442,6 +442,12 @@ OF_KFAKE_CONSUMERS: tuple[Departure, ...] = tuple(
             "the time to give partitions up begins again with each heartbeat",
             Level.MUST,
             {"twists": kfake_consumer.HURRIED_AGAIN},
+        ),
+        (
+            "given-up-singly",
+            "a partition is free once its member reports it no longer, others to give up or not",
+            Level.MAY,
+            {"twists": kfake_consumer.GIVING_UP_SINGLY},
         ),
         (
             "target-of-the-live",
@@ -457,8 +463,8 @@ OF_KFAKE_CONSUMERS: tuple[Departure, ...] = tuple(
             "a description leaves out partitions to give up, and its state counts live members",
             Level.SHOULD,
             {
-                "tables": kfake_consumer.KEPT_ALONE,
-                "distort": kfake_consumer.described_by_the_live,
+                "tables": kfake_requests.KEPT_ALONE,
+                "distort": kfake_requests.described_by_the_live,
             },
         ),
     )

@@ -15,12 +15,14 @@ from fencepost.model.classic.classic_work import ClassicWork
 from fencepost.model.classic.group import Group, Member
 from fencepost.model.messages.shapes import Message
 from fencepost.model.revision import Twist
+from fencepost.model.table.expr import Column
 from fencepost.model.table.table import Rule, Table
 from fencepost.model.work import Effect, Emission, Incoming, Work
 
 _W = TypeVar("_W", bound=Work[Any])
 After = Callable[[Any, _W], None]
 """A function to run after the step: it takes the group before it, and the work after it."""
+Change = Callable[[Table], Table]
 
 
 def afterwards(after: After[_W], *rules: str) -> Twist:
@@ -148,7 +150,7 @@ def one_only(own: Effect) -> Effect:
     return effect
 
 
-def first(*rules: Rule) -> Callable[[Table], Table]:
+def first(*rules: Rule) -> Change:
     """Decide these rules before all others of a table, in place of those with their ids."""
 
     def change(table: Table) -> Table:
@@ -160,7 +162,7 @@ def first(*rules: Rule) -> Callable[[Table], Table]:
     return change
 
 
-def otherwise(rule_id: str, **changes: object) -> Callable[[Table], Table]:
+def otherwise(rule_id: str, **changes: object) -> Change:
     """Change a rule in its place; without changes, leave it out."""
 
     def change(table: Table) -> Table:
@@ -173,5 +175,48 @@ def otherwise(rule_id: str, **changes: object) -> Callable[[Table], Table]:
             for rules in (table.checks, table.rows)
         )
         return Table(table.name, table.features, checks, rows)
+
+    return change
+
+
+def chained(*changes: Change) -> Change:
+    """Change a table in turn."""
+
+    def change(table: Table) -> Table:
+        for each in changes:
+            table = each(table)
+        return table
+
+    return change
+
+
+def last(*rules: Rule) -> Change:
+    """Decide these rules after all checks of a table, before its rows."""
+
+    def change(table: Table) -> Table:
+        return Table(table.name, table.features, (*table.checks, *rules), table.rows)
+
+    return change
+
+
+def after(rule_id: str, *rules: Rule) -> Change:
+    """Check these rules right after another check, in place of those with their ids."""
+
+    def change(table: Table) -> Table:
+        ids = {rule.id for rule in rules}
+        checks: list[Rule] = []
+        for rule in table.checks:
+            checks += [] if rule.id in ids else [rule]
+            checks += rules if rule.id == rule_id else []
+        return Table(table.name, table.features, tuple(checks), table.rows)
+
+    return change
+
+
+def with_column(column: Column) -> Change:
+    """Let the rules of a table use a column."""
+
+    def change(table: Table) -> Table:
+        return Table(table.name, (*table.features, column), table.checks, table.rows)
 
     return change
