@@ -15,6 +15,7 @@ from fencepost.conformance.cases.case_registry import Entry
 from fencepost.conformance.cases.consumer.consumer_script import (
     SHORT_SESSION,
     ConsumerScript,
+    owned,
 )
 from fencepost.conformance.run.runner import CaseRun, reset_for
 from fencepost.conformance.targets.in_process import InProcessCoordinator, ModelCoordinator
@@ -91,9 +92,21 @@ def slow_revocation(s: ConsumerScript) -> None:
     s.keep("A1")
 
 
+@STORIES.case("CG-REBALANCE-EXPIRED")
+def one_partition_is_given_up(s: ConsumerScript) -> None:
+    """A member gives partitions up one at a time; another gets the first of them at once."""
+    s.join("A1")
+    s.join("B1", "C1", "D1")
+    s.beat("A1")
+    for number in range(4):
+        s.beat("A1", owns=owned(*(n for n in range(4) if n != number)))
+        s.beat("B1", "C1", "D1")
+
+
 SHOWN = {
     "made-by-any-heartbeat": "CG-BEAT-GROUP-ABSENT/absent-group",
     "assignor-last": "CG-JOIN-ASSIGNOR-UNKNOWN/refused-join",
+    "join-fields-unchecked": "CG-JOIN-FIELDS-MISSING/incomplete-join",
     "epoch-from-zero": "CG-JOIN-DYNAMIC-NEW-IDLE/empty-subscription",
     "rejoin-in-place": "CG-JOIN-AGAIN-UNRELEASED/lost-answer-to-the-first-join",
     "return-unheard": "CG-JOIN-RETURN-CHANGED/return-to-fewer-topics",
@@ -109,9 +122,13 @@ SHOWN = {
     "transaction-checks": "CG-TXN-COMMIT-PARTITION-HELD/transaction-for-partitions-that-stay",
     "absent-group-fetch": "CG-FETCH-GROUP-ABSENT/fetch-from-an-absent-group",
     "released-group-deleted": "CG-DELETE-MEMBERS/deletion-of-a-group-with-a-released-member",
+    "unknown-topic-fetch": "CG-FETCH-MEMBER/fetch-by-an-unknown-id",
+    "offset-deletion-by-state": "CG-OFFSET-DELETE-SUBSCRIBED/deletion-of-offsets-by-subscription",
+    "untyped-list": "CG-LIST-GROUP/list-while-partitions-move",
     "absent-group-removal": "CG-REMOVE-GROUP-ABSENT/removal-from-an-absent-group",
     "previous-epoch-kept": "CG-BEAT-EPOCH-OLDER/older-epoch-while-giving-up",
     "hurried-again": "CG-REBALANCE-EXPIRED/slow-revocation",
+    "given-up-singly": "CG-REBALANCE-EXPIRED/one-partition-is-given-up",
     "target-of-the-live": "CG-LEAVE-FOR-GOOD/leave-for-good-by-its-id",
     "described-by-the-live": "CG-LEAVE-RELEASE/release",
 }

@@ -11,6 +11,7 @@ from support.consumer_cases import BASE, play
 from support.consumer_histories import RandomRun
 
 from fencepost.conformance.cases.consumer.consumer_script import ConsumerScript
+from fencepost.model.consumer import perform
 from fencepost.model.consumer.consumer_work import ConsumerWork
 from fencepost.model.consumer.effects import Do
 from fencepost.model.consumer.group import ConsumerGroup
@@ -21,6 +22,7 @@ from fencepost.model.history.events import TopicsDeleted
 from fencepost.model.messages.consumer_messages import DescribedTopic
 from fencepost.model.revisions import revisions
 from fencepost.model.work import Effect
+from fencepost.properties.oracle.candidate import Candidate
 from fencepost.properties.oracle.fingerprint import broken_rule
 
 MOST = 300
@@ -50,6 +52,26 @@ def test_a_random_run_of_the_model_is_explained(seed: int, interval_ms: int) -> 
 def test_another_revision_is_caught_by_a_rule_that_differs(target: str, rule: str) -> None:
     broken = (_broken(RandomRun(target, "consumer-4.3", seed)) for seed in range(12))
     assert rule in broken
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("revision", ["consumer-4.0", "consumer-4.3"])
+def test_shares_that_an_answer_excludes_make_no_difference(
+    revision: str, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All shares of a member are followed, or those alone that lead to the observed assignment."""
+
+    def explained() -> list[frozenset[Candidate]]:
+        run = RandomRun(revision, revision, seed)
+        after = []
+        for _ in range(25):
+            run.go(1)
+            after.append(frozenset(run.oracle.explanations()))
+        return after
+
+    bounded = explained()
+    monkeypatch.setattr(perform, "_observed_assignment", lambda _: None)
+    assert explained() == bounded
 
 
 def _broken(run: RandomRun) -> str:
