@@ -27,7 +27,7 @@ from fencepost.model.history.events import Answered, Event
 from fencepost.model.messages.shapes import Message
 from fencepost.model.revision import Revision, Twist
 from fencepost.model.table.expr import Point
-from fencepost.model.table.table import Level, Rule, Table
+from fencepost.model.table.table import Level, Rule, Table, TableError
 from fencepost.model.work import Effect, Work
 from fencepost.properties.departures.known_departures import (
     DEPARTURES,
@@ -182,7 +182,10 @@ class Attribution:
 
 
 class _Followed:
-    """The part of a history that a revision with departures explains; followed on demand."""
+    """The part of a history that a revision with departures explains; followed on demand.
+
+    Departures that contradict each other may leave a step undone: they explain no more then.
+    """
 
     def __init__(
         self, together: tuple[Departure, ...], oracle: Oracle, history: Sequence[Event]
@@ -191,6 +194,7 @@ class _Followed:
         self._oracle = oracle
         self._history = history
         self._place = 0
+        self._has_stopped = False
 
     @property
     def names(self) -> str:
@@ -200,7 +204,7 @@ class _Followed:
     def holds(self) -> bool:
         """True if it explains all; it isn't followed further than it does."""
         self._go_on(self._oracle.holds)
-        return self._oracle.holds()
+        return self._oracle.holds() and not self._has_stopped
 
     @property
     def is_unknown(self) -> bool:
@@ -229,9 +233,15 @@ class _Followed:
         return frozenset(r for r, d in best.deviations if d.level is not Level.MAY)
 
     def _go_on(self, goes_on: Callable[[], bool]) -> None:
-        while goes_on() and self._place < len(self._history):
-            self._oracle.observe(self._history[self._place])
-            self._place += 1
+        while goes_on() and self._place < len(self._history) and not self._has_stopped:
+            try:
+                self._oracle.observe(self._history[self._place])
+            except TableError:
+                if not self.together:
+                    raise
+                self._has_stopped = True
+            else:
+                self._place += 1
 
 
 def departures_of(revision: Revision) -> dict[str, Departure]:

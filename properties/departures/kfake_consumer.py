@@ -515,10 +515,11 @@ def _give_up(own: Effect) -> Effect:
     """Let partitions that the caller no longer owns be free, before it gave up all it has to."""
 
     def effect(work: ConsumerWork) -> _Works:
-        member = caller(work)
-        kept = tuple(row for row in member.revoking if row[0] in (work.owned or ()))
-        if kept and kept != member.revoking and work.owned is not None:
-            work.group = work.group.with_member(replace(member, revoking=kept))
+        member = work.group.member(work.caller)
+        if member is not None and work.owned is not None:
+            kept = tuple(row for row in member.revoking if row[0] in work.owned)
+            if kept:
+                work.group = work.group.with_member(replace(member, revoking=kept))
         return own(work)
 
     return effect
