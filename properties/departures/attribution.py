@@ -286,10 +286,15 @@ def attributed(
         return _Followed(together, oracle, history)
 
     def tried() -> Iterator[_Followed]:
-        """Yield attempts to explain more: departures alone, then all those of a coordinator."""
+        """Yield attempts to explain more: departures alone, then all those of a coordinator.
+
+        Those that it has only now and then are also left out.
+        """
         idle = set(footprint.untouched(alone, config))
         single = [(d,) for name, d in own.items() if name not in idle]
-        together = families(base.protocol)
+        whole = families(base.protocol)
+        always = (tuple(d for d in family if not d.is_occasional) for family in whole)
+        together = dict.fromkeys((*whole, *always))
         several = [f for f in together if not idle.issuperset(d.name for d in f)]
         yield from map(followed, sorted(single, key=is_strange))
         yield from map(followed, sorted(several, key=is_strange))

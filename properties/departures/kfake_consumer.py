@@ -361,6 +361,30 @@ REJOINS_IN_PLACE: Mapping[str, Change] = {
         ),
     )
 }
+
+
+def _unheeding(own: Effect) -> Effect:
+    """Reconcile as if the caller subscribed to all that it has, unless its target is new."""
+
+    def effect(work: ConsumerWork) -> _Works:
+        member = work.group.member(work.caller)
+        if member is None or work.has_new_target:
+            return own(work)
+        has = (*member.partitions(), *work.group.target_of(work.caller))
+        topics = {*member.topics, *(partition.topic for partition in has)}
+        if topics == {*member.topics}:
+            return own(work)
+        work.group = work.group.with_member(replace(member, topics=tuple(sorted(topics))))
+        works = own(work) or [work]
+        for done in works:
+            restored = replace(caller(done), topics=member.topics)
+            done.group = done.group.with_member(restored)
+        return works
+
+    return effect
+
+
+UNHEEDING: Mapping[Enum, Twist] = {Do.RECONCILE: _unheeding}
 RETURNS: Mapping[str, Change] = {
     JOIN_TABLE: last(
         Rule(

@@ -269,9 +269,13 @@ def _without_unknown(group: FetchedGroup) -> FetchedGroup:
     return replace(group, topics=tuple(topics))
 
 
+NAMELESS: Mapping[str, Change] = {
+    api: otherwise(f"{prefix}-GROUP-ID-INVALID", answer=Error.GROUP_ID_NOT_FOUND)
+    for api, prefix in (("LeaveGroup", "CG-REMOVE"), ("OffsetDelete", "CG-OFFSET-DELETE"))
+}
+"""All groups of that name are one, whoever made it."""
 REMOVALS: Mapping[str, Change] = {
     "LeaveGroup": chained(
-        otherwise("CG-REMOVE-GROUP-ID-INVALID", answer=Error.GROUP_ID_NOT_FOUND),
         otherwise("CG-REMOVE-GROUP-ABSENT-LEGACY", answer=Error.GROUP_ID_NOT_FOUND),
         otherwise("CG-REMOVE-GROUP-ABSENT", effect=(), answer=Error.GROUP_ID_NOT_FOUND),
     )
@@ -298,7 +302,6 @@ OFFSET_DELETIONS: Mapping[str, Change] = {
     "OffsetDelete": chained(
         with_column(_LED),
         with_column(_MOVING),
-        otherwise("CG-OFFSET-DELETE-GROUP-ID-INVALID", answer=Error.GROUP_ID_NOT_FOUND),
         otherwise("CG-OFFSET-DELETE-TOPIC-UNKNOWN"),
         otherwise("CG-OFFSET-DELETE-EMPTY", guard=any_of(when(kind=_WITHOUT_MEMBERS), _UNLED)),
         otherwise(

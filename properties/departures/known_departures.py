@@ -69,8 +69,9 @@ class Departure:
 
     `about`: its title; `of`: the coordinators that have it; `twists`: the effects that it changes;
     `level`: the gravest level of its violations, whichever rule they break; `tables`: makes another
-    table of a revision's table, by name; `protocol`: of the revisions that can have it; the others
-    as a revision's.
+    table of a revision's table, by name; `protocol`: of the revisions that can have it;
+    `is_occasional`: what the coordinator did for others decides if it shows; the others as a
+    revision's.
     """
 
     name: str
@@ -83,6 +84,7 @@ class Departure:
     restart_needs_room: bool = False
     unchecked: frozenset[str] = frozenset()
     protocol: Protocol[Any, Any] = CLASSIC
+    is_occasional: bool = False
 
     @property
     def described(self) -> str:
@@ -324,6 +326,12 @@ OF_KFAKE_CONSUMERS: tuple[Departure, ...] = tuple(
             {"tables": kfake_consumer.REJOINS_IN_PLACE, "twists": kfake_consumer.GUARDED_STEPS},
         ),
         (
+            "refused-topics-kept",
+            "partitions of topics that a refused join or heartbeat leaves out stay assigned",
+            Level.MAY,
+            {"twists": kfake_consumer.UNHEEDING},
+        ),
+        (
             "return-unheard",
             "a join in place of a released member is taken for one that still owns everything",
             Level.MUST,
@@ -409,6 +417,12 @@ OF_KFAKE_CONSUMERS: tuple[Departure, ...] = tuple(
             "OffsetFetch by an id that no topic has is no error: nothing is stored",
             Level.SHOULD,
             {"distort": kfake_requests.unknown_topics_unstored},
+        ),
+        (
+            "nameless-group-absent",
+            'LeaveGroup or OffsetDelete of group "" is GROUP_ID_NOT_FOUND until it is made',
+            Level.SHOULD,
+            {"tables": kfake_requests.NAMELESS, "is_occasional": True},
         ),
         (
             "offset-deletion-by-state",

@@ -24,7 +24,7 @@ from fencepost.model.consumer.rules.join import IN_PLACE
 from fencepost.model.messages.errors import Error
 from fencepost.model.plans.steps import EpochOf, Ms
 from fencepost.model.revision import Revision
-from fencepost.properties.departures.attribution import Attribution, attributed
+from fencepost.properties.departures.attribution import Attribution, attributed, departures_in
 from fencepost.properties.departures.known_departures import (
     DEPARTURES,
     OF_KFAKE_CONSUMERS,
@@ -103,6 +103,15 @@ def one_partition_is_given_up(s: ConsumerScript) -> None:
         s.beat("B1", "C1", "D1")
 
 
+@STORIES.case("CG-JOIN-ASSIGNOR-UNKNOWN")
+def refused_join_with_another_topic(s: ConsumerScript) -> None:
+    """A member that is to give up partitions joins again with another topic, and is refused."""
+    s.join("m", "n")
+    s.join("m", topics=("u",), server_assignor="sticky")
+    s.beat("m")
+    s.describe()
+
+
 SHOWN = {
     "made-by-any-heartbeat": "CG-BEAT-GROUP-ABSENT/absent-group",
     "assignor-last": "CG-JOIN-ASSIGNOR-UNKNOWN/refused-join",
@@ -123,6 +132,7 @@ SHOWN = {
     "absent-group-fetch": "CG-FETCH-GROUP-ABSENT/fetch-from-an-absent-group",
     "released-group-deleted": "CG-DELETE-MEMBERS/deletion-of-a-group-with-a-released-member",
     "unknown-topic-fetch": "CG-FETCH-MEMBER/fetch-by-an-unknown-id",
+    "nameless-group-absent": "CG-REMOVE-GROUP-ID-INVALID/removal-without-group",
     "offset-deletion-by-state": "CG-OFFSET-DELETE-SUBSCRIBED/deletion-of-offsets-by-subscription",
     "untyped-list": "CG-LIST-GROUP/list-while-partitions-move",
     "absent-group-removal": "CG-REMOVE-GROUP-ABSENT/removal-from-an-absent-group",
@@ -133,6 +143,10 @@ SHOWN = {
     "described-by-the-live": "CG-LEAVE-RELEASE/release",
 }
 """Each departure, with a case that it alone explains, or it with the one that leads to it."""
+SHOWN_AMONG_ALL = {
+    "refused-topics-kept": "CG-JOIN-ASSIGNOR-UNKNOWN/refused-join-with-another-topic"
+}
+"""Departures that show only beside several others."""
 
 
 def find(case_id: str) -> Entry:
@@ -169,8 +183,14 @@ def test_a_departure_explains_what_it_does(names: str) -> None:
     assert (found.cause, found.behind) == (names, "")
 
 
+@pytest.mark.parametrize("name", SHOWN_AMONG_ALL)
+def test_a_departure_is_part_of_a_cause(name: str) -> None:
+    found = explained(SHOWN_AMONG_ALL[name], departed(BASE, OF_KFAKE_CONSUMERS))
+    assert name in departures_in(found.cause)
+
+
 def test_each_departure_is_shown() -> None:
-    assert {name for names in SHOWN for name in named(names)} == {
+    assert {*SHOWN_AMONG_ALL, *(name for names in SHOWN for name in named(names))} == {
         departure.name for departure in OF_KFAKE_CONSUMERS
     }
 
