@@ -30,7 +30,7 @@ _NOBODY = ""
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What is known of a member's share: partitions that are in it, and others that aren't."""
+    """Bound a member's share: partitions that are in it, and others that aren't."""
 
     within: frozenset[TopicPartition] = frozenset()
     without: frozenset[TopicPartition] = frozenset()
