@@ -100,8 +100,8 @@ the answer. If no check applies, exactly one *row* does.
 
 Two things are not modelled: what a valid regular expression in a subscription means, and topics
 that are made, grown or deleted while a group subscribes to them. The verdict on a run with such an
-expression, or with a deleted topic, is *unknown*; over TCP, such an expression is not sent. A
-history can't tell that a topic was made or grown: the verdict on such a run may be wrong.
+expression, or with a deleted topic, is *unknown*; over TCP, such an expression is not sent. No
+event of a history says that a topic was made or grown: the verdict on such a run may be wrong.
 
 `fencepost explain ID --revision {CONSUMER_REVISION}` shows one rule, and
 `fencepost table --revision consumer-4.4` the tables of another release.
