@@ -151,7 +151,7 @@ def _with_shares(
 ) -> list[ConsumerWork]:
     """Return a work for each possible share of these members, where the target is open.
 
-    `topics`: the topics of which their shares matter; None: all.
+    `topics`: the topics of which their shares matter; None: all.  `bounds`: those of each share.
     """
     groups = [work.group]
     for member_id in member_ids:
@@ -410,7 +410,7 @@ def reconcile(
             _reconcile(each, target, is_free_at_once=is_free_at_once, is_heeding=is_heeding)
         return works
 
-    observed = _observed_assignment(work)
+    observed = _observed_assignment(work) if work.group.open else None
     works = [] if observed is None else reconciled(work.fork(), _bounds(work, observed))
     if not any(observed == {*caller(each).partitions()} for each in works):
         works = reconciled(work, NO_BOUNDS)

@@ -59,8 +59,8 @@ _NAMED |= {
     for revision in (*CONSUMER_REVISIONS, *MIXED_REVISIONS, *STREAMS_REVISIONS)
 }
 CONSUMER_RELEASES = frozenset(name for name in CONSUMER_NAMES if name.startswith("consumer-"))
-_OTHER_RELEASES = CONSUMER_RELEASES.union(MIXED_NAMES, STREAMS_NAMES)
 """Those of the consumer protocol that are a release's; the others are proposals."""
+_OTHER_RELEASES = CONSUMER_RELEASES.union(MIXED_NAMES, STREAMS_NAMES)
 
 
 _WITHOUT_OLD_JOINS = (4, 0, 0)

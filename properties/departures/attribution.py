@@ -164,8 +164,6 @@ def _watched(table: Table, noted: dict[tuple[str, Point], Rule]) -> Table:
 
 
 _AND = " + "
-_LIMIT = 20_000
-"""The most states for one event, as the oracle's; a history that needs more has no known cause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,7 +268,8 @@ def attributed(
 ) -> Attribution:
     """Attribute a history under a group's settings.
 
-    `lag_ms`: as the oracle's; `coordinator`: the tested one, as in a departure's `of`.
+    A history that needs more states than an oracle follows has no known cause.  `lag_ms`: as the
+    oracle's; `coordinator`: the tested one, as in a departure's `of`.
     """
     footprint = Footprint(base)
     own = departures_of(base)
@@ -282,11 +281,11 @@ def attributed(
     @cache
     def followed(together: tuple[Departure, ...]) -> _Followed:
         revision = departed(base, together) if together else footprint.revision
-        oracle = Oracle(revision, config, lag_ms=lag_ms, limit=_LIMIT)
+        oracle = Oracle(revision, config, lag_ms=lag_ms)
         return _Followed(together, oracle, history)
 
-    def tried() -> Iterator[_Followed]:
-        """Yield attempts to explain more: departures alone, then all those of a coordinator.
+    def attempts() -> list[tuple[Departure, ...]]:
+        """List what may explain more: departures alone, then all those of a coordinator.
 
         Those that it has only now and then are also left out.
         """
@@ -296,13 +295,13 @@ def attributed(
         always = (tuple(d for d in family if not d.is_occasional) for family in whole)
         together = dict.fromkeys((*whole, *always))
         several = [f for f in together if not idle.issuperset(d.name for d in f)]
-        yield from map(followed, sorted(single, key=is_strange))
-        yield from map(followed, sorted(several, key=is_strange))
+        return [*sorted(single, key=is_strange), *sorted(several, key=is_strange)]
 
     plain = followed(())
     if plain.holds or plain.is_unknown:
         return Attribution("", "", plain.verdict)
-    for attempt in tried():
+    tried = attempts()
+    for attempt in map(followed, tried):
         if attempt.holds:
             least = _needed(attempt, followed)
             return Attribution(least.names, "", least.verdict)
@@ -313,7 +312,7 @@ def attributed(
     hidden = first.request_id if first.wrong is Wrong.DEVIATION else ""
     known = (
         attempt
-        for attempt in tried()
+        for attempt in map(followed, tried)
         if attempt.verdict.violation is not None and hidden not in attempt.tolerated
     )
     best = max(known, key=lambda attempt: attempt.reach, default=plain)

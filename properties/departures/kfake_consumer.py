@@ -363,6 +363,20 @@ REJOINS_IN_PLACE: Mapping[str, Change] = {
 }
 
 
+RETURNS: Mapping[str, Change] = {
+    JOIN_TABLE: last(
+        Rule(
+            "CG-JOIN-COME-BACK",
+            any_of(
+                all_of(when(inst=OTHER, holder=RELEASED), negate(_LIVE)),
+                all_of(when(mid=MEMBER, caller=Caller.RELEASED), negate(_HELD)),
+            ),
+            (OwnStep("COME_BACK", "the caller gets the released member's place", _return), *_IN),
+        )
+    )
+}
+
+
 def _unheeding(own: Effect) -> Effect:
     """Reconcile as if the caller subscribed to all that it has, unless its target is new."""
 
@@ -385,18 +399,6 @@ def _unheeding(own: Effect) -> Effect:
 
 
 UNHEEDING: Mapping[Enum, Twist] = {Do.RECONCILE: _unheeding}
-RETURNS: Mapping[str, Change] = {
-    JOIN_TABLE: last(
-        Rule(
-            "CG-JOIN-COME-BACK",
-            any_of(
-                all_of(when(inst=OTHER, holder=RELEASED), negate(_LIVE)),
-                all_of(when(mid=MEMBER, caller=Caller.RELEASED), negate(_HELD)),
-            ),
-            (OwnStep("COME_BACK", "the caller gets the released member's place", _return), *_IN),
-        )
-    )
-}
 
 
 def _at_first(_: ConsumerGroup | None, work: ConsumerWork) -> None:
@@ -418,11 +420,6 @@ IDLE_BUMPS: Mapping[str, Change] = {
 }
 
 
-def _map_refused(work: ConsumerWork) -> None:
-    if work.instance is not None:
-        work.group = work.group.with_mapping(work.instance, sent_or_fresh_id(work))
-
-
 FIELDS_UNCHECKED: Mapping[str, Change] = {
     JOIN_TABLE: otherwise("CG-JOIN-FIELDS-MISSING", guard=when(fields=Fields.OWNING))
 }
@@ -438,6 +435,12 @@ def _give_time(_: ConsumerGroup | None, work: ConsumerWork) -> None:
 GIVING_TIME: Mapping[Enum, Twist] = dict.fromkeys(
     (Do.ADD_DYNAMIC, Do.ADD_STATIC, Do.UPDATE_MEMBER), afterwards(_give_time)
 )
+
+
+def _map_refused(work: ConsumerWork) -> None:
+    if work.instance is not None:
+        work.group = work.group.with_mapping(work.instance, sent_or_fresh_id(work))
+
 
 ASSIGNOR_LAST: Mapping[str, Change] = {
     JOIN_TABLE: otherwise(

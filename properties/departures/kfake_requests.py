@@ -21,9 +21,7 @@ from fencepost.model.consumer.cells import (
 )
 from fencepost.model.consumer.consumer_work import ConsumerWork
 from fencepost.model.consumer.effects import Do
-from fencepost.model.consumer.group import (
-    GroupState,
-)
+from fencepost.model.consumer.group import GroupState
 from fencepost.model.consumer.rules import offsets
 from fencepost.model.consumer.vocabulary import (
     BEAT_TABLE,
@@ -164,7 +162,9 @@ def _is_led(group: Any, _: str, __: str | None) -> bool:
 
 
 _LED = Column("live", (False, True), "whether the group has a live member", _is_led)
+_LED_GROUP = all_of(when(kind=Kind.CONSUMER), _LED.among(True))
 _UNLED = all_of(when(kind=Kind.CONSUMER), _LED.among(False))
+_WITHOUT_LIVE = any_of(when(kind=_WITHOUT_MEMBERS), _UNLED)
 _AT_RELEASE = when(caller=Caller.RELEASED, member_epoch=MemberEpoch.EQUAL)
 _UNLED_COMMIT = all_of(_UNLED, any_of(when(member_epoch=_OF_NOBODY), _AT_RELEASE))
 
@@ -283,8 +283,8 @@ REMOVALS: Mapping[str, Change] = {
 DELETIONS: Mapping[str, Change] = {
     "DeleteGroups": chained(
         with_column(_LED),
-        otherwise("CG-DELETE-EMPTY", guard=any_of(when(kind=_WITHOUT_MEMBERS), _UNLED)),
-        otherwise("CG-DELETE-MEMBERS", guard=all_of(when(kind=Kind.CONSUMER), _LED.among(True))),
+        otherwise("CG-DELETE-EMPTY", guard=_WITHOUT_LIVE),
+        otherwise("CG-DELETE-MEMBERS", guard=_LED_GROUP),
     )
 }
 
@@ -296,14 +296,13 @@ def _is_moving(group: Any, _: str, __: str | None) -> bool:
 
 
 _MOVING = Column("moving", (False, True), "whether partitions of a live member move", _is_moving)
-_LED_GROUP = all_of(when(kind=Kind.CONSUMER), _LED.among(True))
 
 OFFSET_DELETIONS: Mapping[str, Change] = {
     "OffsetDelete": chained(
         with_column(_LED),
         with_column(_MOVING),
         otherwise("CG-OFFSET-DELETE-TOPIC-UNKNOWN"),
-        otherwise("CG-OFFSET-DELETE-EMPTY", guard=any_of(when(kind=_WITHOUT_MEMBERS), _UNLED)),
+        otherwise("CG-OFFSET-DELETE-EMPTY", guard=_WITHOUT_LIVE),
         otherwise(
             "CG-OFFSET-DELETE-SUBSCRIBED",
             guard=all_of(_LED_GROUP, _MOVING.among(True)),
