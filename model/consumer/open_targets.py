@@ -7,7 +7,7 @@ depends on a member's share forks over its possible shares; all other partitions
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterator, Mapping
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -59,32 +59,47 @@ def with_share_of(
     member_id: str,
     topics: Container[str] | None = None,
     bounds: Bounds = NO_BOUNDS,
+    alike: Container[TopicPartition] = (),
 ) -> Iterator[ConsumerGroup]:
     """Yield the group with each possible share of a member in the target, within the bounds.
 
-    `topics`: the topics of which the share matters; None: all.  Raises TooManyTargetsError for more
-    than `MOST_TARGETS`.
+    `topics`: the topics of which the share matters; None: all.  `alike`: partitions of which it
+    matters only whether any is in the share; once one is, the others stay open.  Raises
+    TooManyTargetsError for more than `MOST_TARGETS`.
     """
-    mine = [
-        p for p, ids in group.open if member_id in ids and (topics is None or p.topic in topics)
-    ]
+
+    def matters(partition: TopicPartition) -> bool:
+        return topics is None or partition.topic in topics
+
+    mine = [p for p, ids in group.open if member_id in ids and matters(p)]
     if not mine:
         yield group
         return
-    ways = [bounds.choices(p) for p in mine]
-    if prod(map(len, ways)) > MOST_TARGETS:
+    ways = {p: bounds.choices(p) for p in mine}
+    apart = [p for p in mine if p not in alike or len(ways[p]) == 1]
+    has_one = any(p in alike and matters(p) for p in group.target_of(member_id))
+    some = [{}] if has_one else [*_any_of([p for p in mine if p not in apart])]
+    if prod(len(ways[p]) for p in apart) * len(some) > MOST_TARGETS:
         raise TooManyTargetsError(
             f"{len(mine)} partitions that a member may get or not are more shares than "
             f"{MOST_TARGETS:,}"
         )
-    for gets in product(*ways):
+    for gets, rest in product(product(*(ways[p] for p in apart)), some):
+        share = {**dict(zip(apart, gets, strict=True)), **rest}
         yield _with_choices(
             group,
             {
                 p: (member_id,) if yes else tuple(i for i in _choices(group, p) if i != member_id)
-                for p, yes in zip(mine, gets, strict=True)
+                for p, yes in share.items()
             },
         )
+
+
+def _any_of(partitions: Sequence[TopicPartition]) -> Iterator[dict[TopicPartition, bool]]:
+    """Yield the shares without any of the partitions, and with each as the first one."""
+    yield dict.fromkeys(partitions, False)
+    for place, partition in enumerate(partitions):
+        yield {**dict.fromkeys(partitions[:place], False), partition: True}
 
 
 def decided(

@@ -6,7 +6,7 @@ assignment (reconcile).  Each change is stored at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from enum import Enum
 
 from msgspec.structs import replace
@@ -148,15 +148,19 @@ def _with_shares(
     *member_ids: str,
     topics: tuple[str, ...] | None = None,
     bounds: Bounds = NO_BOUNDS,
+    alike: Container[TopicPartition] = (),
 ) -> list[ConsumerWork]:
     """Return a work for each possible share of these members, where the target is open.
 
     `topics`: the topics of which their shares matter; None: all.  `bounds`: those of each share.
+    `alike`: partitions of which it matters only whether a share has any.
     """
     groups = [work.group]
     for member_id in member_ids:
         groups = [
-            share for group in groups for share in with_share_of(group, member_id, topics, bounds)
+            share
+            for group in groups
+            for share in with_share_of(group, member_id, topics, bounds, alike)
         ]
     works = []
     for group in groups:
@@ -401,8 +405,10 @@ def reconcile(
             _drop_unsubscribed(work)
         return [work]
 
+    alike = _alike(work)
+
     def reconciled(work: ConsumerWork, bounds: Bounds) -> list[ConsumerWork]:
-        works = _with_shares(work, work.caller, topics=topics, bounds=bounds)
+        works = _with_shares(work, work.caller, topics=topics, bounds=bounds, alike=alike)
         for each in works:
             target = each.group.target_of(each.caller)
             if topics is not None:
@@ -442,6 +448,20 @@ def _bounds(work: ConsumerWork, observed: set[TopicPartition]) -> Bounds:
     return Bounds(frozenset(observed), frozenset(rest))
 
 
+def _alike(work: ConsumerWork) -> frozenset[TopicPartition]:
+    """Return what others own: of these it matters only whether the caller has to wait for any."""
+    if work.start is None or _is_copied_anew(work):
+        return frozenset()
+    member = caller(work)
+    mine = {partition for partition, _ in (*member.assigned, *member.revoking)}
+    return frozenset(work.start.owned()) - mine
+
+
+def _is_copied_anew(work: ConsumerWork) -> bool:
+    """Return True for a caller that became a copy, where the assignor made a new target."""
+    return work.has_new_target and work.copied is not None and work.assign is None
+
+
 def _keeping_copies(works: Iterable[ConsumerWork]) -> Iterator[ConsumerWork]:
     """Yield further outcomes for a caller that became a copy, and gets what it had before.
 
@@ -450,7 +470,8 @@ def _keeping_copies(works: Iterable[ConsumerWork]) -> Iterator[ConsumerWork]:
     members are meant to have a partition; that is left out here.
     """
     for work in works:
-        if work.has_new_target and work.copied is not None and work.assign is None:
+        if _is_copied_anew(work):
+            assert work.copied is not None
             mine, copied = work.copied
             if mine and not copied and mine == work.group.target_of(work.caller):
                 fork = work.fork()

@@ -74,6 +74,27 @@ def test_shares_that_an_answer_excludes_make_no_difference(
     assert explained() == bounded
 
 
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("revision", ["consumer-4.0", "consumer-4.3", "consumer-4.4"])
+def test_partitions_that_others_own_make_a_difference_together(
+    revision: str, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A share is open where it matters only that the member has to wait: no target gets lost."""
+
+    def explained() -> list[set[ConsumerGroup]]:
+        run = RandomRun(revision, revision, seed)
+        after = []
+        for _ in range(25):
+            run.go(1)
+            groups = (group for c in run.oracle.explanations() for _, group in c.groups)
+            after.append({each.timeless() for group in groups for each in decided(group, None)})
+        return after
+
+    together = explained()
+    monkeypatch.setattr(perform, "_alike", lambda _: frozenset())
+    assert explained() == together
+
+
 def _broken(run: RandomRun) -> str:
     run.go(40)
     violation = run.oracle.verdict().violation
@@ -116,6 +137,15 @@ def test_a_share_decides_only_what_is_its_members() -> None:
     assert all("m1" not in ids for share in shares for _, ids in share.open)
     assert len(set(decided(group, None))) == 9
     assert len(list(decided(group, {}))) == 1
+
+
+def test_a_share_of_partitions_that_are_alike_is_open_beyond_the_first() -> None:
+    group = with_open_target(_three(), lambda _: 4)
+    shares = list(with_share_of(group, "m1", alike=[p for p, _ in group.open]))
+    assert [len(share.target_of("m1")) for share in shares] == [0, 1, 1, 1, 1]
+    targets = [target for share in shares for target in decided(share, None)]
+    assert len(targets) == len(set(targets)) == 81
+    assert list(with_share_of(shares[1], "m1", alike=[p for p, _ in group.open])) == [shares[1]]
 
 
 def test_an_open_target_has_no_more_choices_than_are_listed() -> None:
