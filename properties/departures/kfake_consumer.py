@@ -300,25 +300,15 @@ def _rejoin(work: ConsumerWork) -> None:
         _bump(work)
 
 
-def _return(work: ConsumerWork) -> list[ConsumerWork]:
+def _come_back(work: ConsumerWork) -> None:
     """Make a new member of epoch 0 with the partitions and the target of the released one."""
     work.caller = sent_or_fresh_id(work)
-    displaced = _displaced(work.group, work)
-    source = displaced or work.caller
-    works = []
-    for group in with_share_of(work.group, source):
-        each = work.fork()
-        each.group = group
-        _come_back(each, source)
-        works.append(each)
-    return works
-
-
-def _come_back(work: ConsumerWork, source: str) -> None:
     sent, group = heartbeat(work), work.group
     assert work.request is not None
+    source = _displaced(group, work) or work.caller
     before, target = group.member(source), group.target_of(source)
     assert before is not None
+    still_open = _with_heir(group, source, work.caller)
     for member_id in {source, work.caller}:
         if group.has_id(member_id):
             group = _without(group, member_id)
@@ -341,10 +331,22 @@ def _come_back(work: ConsumerWork, source: str) -> None:
         assignor=assignor,
         rack_id=sent.rack_id or "",
     )
-    work.group = group.with_member(member).with_target(work.caller, target)
+    group = group.with_member(member).with_target(work.caller, target)
+    work.group = replace(group, open=still_open)
     work.owned = None  # it is taken for one that may own all that it had
     if member.topics != before.topics:
         _bump(work)
+
+
+def _with_heir(
+    group: ConsumerGroup, source: str, heir: str
+) -> tuple[tuple[TopicPartition, tuple[str, ...]], ...]:
+    """Return what is open in the target, with the heir's part instead of the source's."""
+    if source == heir:
+        return group.open
+    names = {source: heir, heir: ""}
+    rows = ((p, tuple(sorted({names.get(i, i) for i in ids}))) for p, ids in group.open)
+    return tuple((p, ids) for p, ids in rows if ids != ("",))
 
 
 REJOINS_IN_PLACE: Mapping[str, Change] = {
@@ -371,7 +373,7 @@ RETURNS: Mapping[str, Change] = {
                 all_of(when(inst=OTHER, holder=RELEASED), negate(_LIVE)),
                 all_of(when(mid=MEMBER, caller=Caller.RELEASED), negate(_HELD)),
             ),
-            (OwnStep("COME_BACK", "the caller gets the released member's place", _return), *_IN),
+            (OwnStep("COME_BACK", "the caller gets the released member's place", _come_back), *_IN),
         )
     )
 }
