@@ -75,6 +75,8 @@ class Recording:
     """The known causes of its failure, once they were looked for."""
     permitted: str | None = field(default=None, init=False, repr=False, compare=False)
     """The revision that permits its failure, "" for none, once it was looked for."""
+    lost_timer: str | None = field(default=None, init=False, repr=False, compare=False)
+    """The rule of a timer that never struck, "" for none, once it was looked for."""
 
     _read: History | None = field(default=None, init=False, repr=False, compare=False)
 

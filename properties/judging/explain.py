@@ -201,7 +201,8 @@ def _sentence(
     source_text = "" if rule is None or own_reason else rule.source
     source = f" Source: {source_text}." if source_text else ""
     twice = _twice(exchange.api, violation) + _typed(exchange.answer_body) + _vote(violation)
-    return f"{subject} should have {should}{why}. Instead: {came}.{twice}{beside}{source}"
+    lost = _lost_timer(violation, rule)
+    return f"{subject} should have {should}{why}. Instead: {came}.{lost}{twice}{beside}{source}"
 
 
 _FORMAT = "the format of its version"
@@ -223,6 +224,14 @@ def _twice(api: str, violation: Violation) -> str:
     if not double:
         return ""
     return f" The answer lists two live members of instance {', '.join(sorted(double))}."
+
+
+def _lost_timer(violation: Violation, rule: Rule | None) -> str:
+    """Name the timer that never struck, where another rule is broken by that."""
+    lost = violation.lost_timer
+    if not lost or (rule is not None and rule.id == lost):
+        return ""
+    return f" Without the removal by rule {lost} all answers are right."
 
 
 def _vote(violation: Violation) -> str:
@@ -265,6 +274,7 @@ def _why(rule: Rule | None, violation: Violation, own_reason: str) -> str:
     if violation.level is not rule.level:
         level += f"; this failure counts as {violation.level.value}"
         level += f", because {violation.permitted} permits it" if violation.permitted else ""
+        level += f", as {violation.lost_timer}" if violation.lost_timer else ""
     return f"{because} (rule {rule.id}, {level})"
 
 

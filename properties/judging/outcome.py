@@ -12,6 +12,7 @@ from fencepost.model.revision import Revision
 from fencepost.model.table.table import LEVELS, Level
 from fencepost.properties.departures.attribution import Attribution, attributed, departures_in
 from fencepost.properties.departures.known_departures import DEPARTURES
+from fencepost.properties.departures.lost_timers import lost_timer
 from fencepost.properties.departures.permitted import permitting
 from fencepost.properties.judging.answer_diff import Recording, signature
 from fencepost.properties.judging.known_failures import KnownFailure, note_of, stale_note
@@ -231,13 +232,17 @@ def graded(verdict: Verdict, recording: Recording, revision: Revision) -> Verdic
     A fault has one level wherever it shows.  A violation has the level of the rule that was broken.
     Where known departures explain the whole recording, they are the fault, and it is no graver than
     they are.  Where Kafka and the text differ, and the recording is right by the other one, it is a
-    MAY.
+    MAY.  Where a timer that removes nobody explains all of it, it is as grave as that timer's rule.
     """
     violation = verdict.violation
     if violation is None:
         return verdict
     if violation.level is not Level.MAY and (other := permitted_by(recording, revision)):
         return replace(verdict, violation=replace(violation, level=Level.MAY, permitted=other))
+    if lost := lost_timer_of(recording, revision):
+        gravest = min((violation.level, revision.rule(lost).level), key=LEVELS.index)
+        violation = replace(violation, level=gravest, lost_timer=lost)
+        verdict = replace(verdict, violation=violation)
     names = departures_in(_attribution_of(recording, revision).cause)
     if not names:
         return verdict
@@ -253,6 +258,15 @@ def permitted_by(recording: Recording, revision: Revision) -> str:
             revision, recording.config, recording.history, lag_ms=recording.lag_ms
         )
     return recording.permitted
+
+
+def lost_timer_of(recording: Recording, revision: Revision) -> str:
+    """Return the rule of the timer that explains a recording if it removes nobody, or ""."""
+    if recording.lost_timer is None:
+        recording.lost_timer = lost_timer(
+            revision, recording.config, recording.history, lag_ms=recording.lag_ms
+        )
+    return recording.lost_timer
 
 
 def _attribution_of(recording: Recording, revision: Revision) -> Attribution:

@@ -81,7 +81,8 @@ class Violation:
     known; `allowed`: nearest first; `decided_by`: the rules that handled the request; `late`: it
     rests on a delay, so it counts only while the target is quick; `wait`: of an answer that came
     too early; `permitted`: another revision, which explains the whole history, "" for none;
-    `taken`: partitions that the answer gives although they are another member's, each with whose.
+    `lost_timer`: the rule of a timer that explains it if it removes nobody, "" for none; `taken`:
+    partitions that the answer gives although they are another member's, each with whose.
     """
 
     wrong: Wrong
@@ -95,6 +96,7 @@ class Violation:
     late: bool = False
     wait: Wait | None = field(default=None, compare=False)
     permitted: str = ""
+    lost_timer: str = field(default="", compare=False)
     taken: tuple[tuple[str, str], ...] = field(default=(), compare=False)
 
 
