@@ -166,10 +166,14 @@ def observed_target(
     return observed
 
 
-def classic_describe_answer(group_id: str, rule: Rule) -> DescribeGroupsResponse:
+def classic_describe_answer(
+    group: ConsumerGroup | None, group_id: str, rule: Rule
+) -> DescribeGroupsResponse:
     """Answer a DescribeGroups: for that API there is no group of this protocol."""
     assert rule.answer is not None
-    state = "Empty" if Do.ANSWER_EMPTY in rule.effect else "Dead"
+    state = "Dead"
+    if group is not None and Do.ANSWER_STATE in rule.effect:
+        state = group.state.value
     row = DescribedGroup(error_code=rule.answer.value, group_id=group_id, group_state=state)
     return DescribeGroupsResponse(groups=(row,))
 

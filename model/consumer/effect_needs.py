@@ -60,7 +60,7 @@ TABLES: dict[str, frozenset[Enum]] = {
     "LeaveGroup": frozenset({Do.ANSWER_ROWS, Do.ANSWER_ROWS_UNKNOWN}),
     REMOVAL_TABLE: frozenset({Do.REMOVE_HOLDER}),
     "ConsumerGroupDescribe": frozenset({Do.ANSWER_DESCRIPTION, Do.ANSWER_DESCRIPTION_KEPT}),
-    "DescribeGroups": frozenset({Do.ANSWER_DEAD, Do.ANSWER_EMPTY}),
+    "DescribeGroups": frozenset({Do.ANSWER_DEAD, Do.ANSWER_STATE}),
     "OffsetCommit": frozenset({Do.STORE_OFFSETS, Do.CREATE_GROUP_AT_ZERO, Do.ANSWER_PARTITIONS}),
     "TxnOffsetCommit": frozenset({Do.STORE_OFFSETS, Do.CREATE_GROUP_AT_ZERO, Do.ANSWER_PARTITIONS}),
     "OffsetCommit partition": frozenset({Do.STORE_OFFSETS}),

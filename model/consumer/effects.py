@@ -79,7 +79,7 @@ class Do(Enum):
     ANSWER_PARTITIONS = "answer each partition"
     ANSWER_OFFSETS = "answer the stored offsets"
     ANSWER_DEAD = "answer that the group is Dead"
-    ANSWER_EMPTY = "answer that the group is Empty, of no protocol"
+    ANSWER_STATE = "answer with the state of the group, and no members"
     ANSWER_LISTED = "the group is in the list"
     ANSWER_LISTED_CLASSIC = "the group is in the list, as a classic one"
     ANSWER_UNLISTED = "the group is not in the list"

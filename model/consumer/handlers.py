@@ -239,7 +239,9 @@ def describe_as_classic(
 ) -> tuple[Outcome, ...]:
     """Handle a DescribeGroups for one of its groups."""
     rule = machine.decide("DescribeGroups", (request.version, here, features.kind(group)))
-    answer = answer_bodies.classic_describe_answer(group_id, rule)
+    (work,) = machine.perform(ConsumerWork(group, span, request), rule)
+    described = None if group is None else work.group
+    answer = answer_bodies.classic_describe_answer(described, group_id, rule)
     return (unchanged(group, request, answer, rule.id),)
 
 

@@ -694,7 +694,7 @@ _EFFECTS: dict[Enum, Effect] = {
     Do.ANSWER_DESCRIPTION: _fill,
     Do.ANSWER_DESCRIPTION_KEPT: _fill,
     Do.ANSWER_DEAD: _fill,
-    Do.ANSWER_EMPTY: _fill,
+    Do.ANSWER_STATE: _fill,
     Do.ANSWER_PARTITIONS: _fill,
     Do.ANSWER_OFFSETS: _fill,
     Do.ANSWER_LISTED: _fill,

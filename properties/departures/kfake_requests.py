@@ -48,19 +48,18 @@ from fencepost.model.messages.messages import (
 from fencepost.model.messages.shapes import Message
 from fencepost.model.revision import Twist
 from fencepost.model.table.expr import Column, all_of, any_of, negate
-from fencepost.model.table.table import Rule
-from fencepost.model.work import Effect
+from fencepost.model.table.table import OwnStep, Rule
 from fencepost.properties.departures.kfake_consumer import IS_NAMED, STRANGER
 from fencepost.properties.departures.mutation_operators import (
     Change,
     after,
+    beforehand,
     chained,
     first,
+    last,
     otherwise,
     with_column,
 )
-
-_Works = list[ConsumerWork] | None
 
 # Descriptions.
 
@@ -105,18 +104,27 @@ def untyped(message: Message) -> Message:
     return replace(message, groups=tuple(replace(g, protocol_type="") for g in message.groups))
 
 
-def _by_the_live(own: Effect) -> Effect:
-    """List the group as its live members are."""
-
-    def effect(work: ConsumerWork) -> _Works:
-        live = tuple(m for m in work.group.members if not m.is_released)
-        work.group = replace(work.group, members=live, epoch=work.group.target_epoch)
-        return own(work)
-
-    return effect
+def _count_the_live(work: ConsumerWork) -> None:
+    """Let the group's state be that of its live members."""
+    live = tuple(m for m in work.group.members if not m.is_released)
+    work.group = replace(work.group, members=live, epoch=work.group.target_epoch)
 
 
-LISTED_BY_THE_LIVE: Mapping[Enum, Twist] = {Do.ANSWER_LISTED: _by_the_live}
+LISTED_BY_THE_LIVE: Mapping[Enum, Twist] = {Do.ANSWER_LISTED: beforehand(_count_the_live)}
+DESCRIBED_AS_CLASSIC: Mapping[str, Change] = {
+    "DescribeGroups": last(
+        Rule(
+            "CG-DESCRIBE-CLASSIC-OF-CONSUMERS",
+            when(kind=(Kind.EMPTY, Kind.CONSUMER)),
+            (
+                OwnStep("COUNT_THE_LIVE", "released members don't count", _count_the_live),
+                Do.ANSWER_STATE,
+            ),
+            Error.NONE,
+        )
+    )
+}
+"""DescribeGroups shows the state of a group of this protocol, without its members."""
 
 # Checks of requests.
 

@@ -440,6 +440,12 @@ OF_KFAKE_CONSUMERS: tuple[Departure, ...] = tuple(
             },
         ),
         (
+            "described-as-classic",
+            "DescribeGroups shows groups of the consumer protocol, without their members",
+            Level.SHOULD,
+            {"tables": kfake_requests.DESCRIBED_AS_CLASSIC},
+        ),
+        (
             "absent-group-removal",
             "LeaveGroup of a group that doesn't exist is GROUP_ID_NOT_FOUND",
             Level.SHOULD,

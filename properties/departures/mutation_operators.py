@@ -42,11 +42,11 @@ def afterwards(after: After[_W], *rules: str) -> Twist:
     return twist
 
 
-def beforehand(first: Callable[[ClassicWork], None]) -> Twist:
+def beforehand(first: Callable[[_W], None]) -> Twist:
     """Do something else first, then the effect."""
 
     def twist(own: Effect) -> Effect:
-        def effect(work: ClassicWork) -> list[ClassicWork] | None:
+        def effect(work: _W) -> list[_W] | None:
             first(work)
             return own(work)
 

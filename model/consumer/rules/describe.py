@@ -69,7 +69,7 @@ CLASSIC_DESCRIBE = Table(
         Rule(
             "CG-DESCRIBE-CLASSIC-SIMPLE",
             when(kind=Kind.SIMPLE),
-            (Do.ANSWER_EMPTY,),
+            (Do.ANSWER_STATE,),
             Error.NONE,
             level=Level.SHOULD,
             source=src.KAFKA_SIMPLE,

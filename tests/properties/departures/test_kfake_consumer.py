@@ -135,6 +135,7 @@ SHOWN = {
     "nameless-group-absent": "CG-REMOVE-GROUP-ID-INVALID/removal-without-group",
     "offset-deletion-by-state": "CG-OFFSET-DELETE-SUBSCRIBED/deletion-of-offsets-by-subscription",
     "untyped-list": "CG-LIST-GROUP/list-while-partitions-move",
+    "described-as-classic": "CG-DESCRIBE-CLASSIC/description-as-a-classic-group",
     "absent-group-removal": "CG-REMOVE-GROUP-ABSENT/removal-from-an-absent-group",
     "previous-epoch-kept": "CG-BEAT-EPOCH-OLDER/older-epoch-while-giving-up",
     "hurried-again": "CG-REBALANCE-EXPIRED/slow-revocation",
