@@ -31,9 +31,7 @@ from fencepost.model.messages.messages import (
     FetchedPartition,
     FetchedTopic,
     FetchTopic,
-    LeaveGroupRequest,
     LeaveGroupResponse,
-    LeavingMember,
     LeftMember,
     ListedGroup,
     ListGroupsRequest,
@@ -280,23 +278,19 @@ def fetch_answer(
     return OffsetFetchResponse(topics=fetched, error_code=code if version >= 2 else 0)
 
 
-def removal_answer(
-    request: LeaveGroupRequest, version: int, errors: Sequence[int | str]
-) -> LeaveGroupResponse:
+def removal_answer(rows: Sequence[LeftMember], version: int) -> LeaveGroupResponse:
     """Answer a LeaveGroup row by row; versions 0 to 2 have one row, and its error alone."""
     if version < 3:
-        return LeaveGroupResponse(error_code=errors[0])
-    rows = tuple(_left(row, error) for row, error in zip(request.members, errors, strict=True))
-    return LeaveGroupResponse(error_code=0, members=rows)
+        return LeaveGroupResponse(error_code=rows[0].error_code)
+    return LeaveGroupResponse(error_code=0, members=tuple(rows))
+
+
+def removal_row(member_id: str, instance_id: str | None, error: Error) -> LeftMember:
+    """Answer one row of a LeaveGroup."""
+    return LeftMember(member_id=member_id, group_instance_id=instance_id, error_code=error.value)
 
 
 def removal_error(rule: Rule) -> LeaveGroupResponse:
     """Answer a LeaveGroup with the error of a rule."""
     assert rule.answer is not None
     return LeaveGroupResponse(error_code=rule.answer.value)
-
-
-def _left(row: LeavingMember, error: int | str) -> LeftMember:
-    return LeftMember(
-        member_id=row.member_id, group_instance_id=row.group_instance_id, error_code=error
-    )

@@ -169,14 +169,17 @@ def remove(
         if Do.ANSWER_ROWS_UNKNOWN in rule.effect:
             unknown = machine.decide(REMOVAL_TABLE, _NOBODY).answer
             assert unknown is not None
-            errors = [unknown.value] * len(message.rows(request.version))
-            answer = answer_bodies.removal_answer(message, request.version, errors)
+            rows = [
+                answer_bodies.removal_row(row.member_id, row.group_instance_id, unknown)
+                for row in message.rows(request.version)
+            ]
+            answer = answer_bodies.removal_answer(rows, request.version)
         else:
             answer = answer_bodies.removal_error(rule)
         return (unchanged(group, request, answer, rule.id),)
     work = ConsumerWork(group, span, request)
     work.decided_by(rule.id)
-    errors = []
+    rows = []
     for row in message.rows(request.version):
         ids = row.member_id, row.group_instance_id
         row_rule = machine.decide(REMOVAL_TABLE, features.removal_point(group, *ids), group, *ids)
@@ -187,9 +190,9 @@ def remove(
             work.decided_by(row_rule.id)  # an earlier row removed it
         else:
             (work,) = machine.perform(work, row_rule)
-        errors.append(row_rule.answer.value)
-    work.rule = work.rules[1] if len(errors) == 1 else rule.id
-    answer = answer_bodies.removal_answer(message, request.version, errors)
+        rows.append(answer_bodies.removal_row(work.caller, ids[1], row_rule.answer))
+    work.rule = work.rules[1] if len(rows) == 1 else rule.id
+    answer = answer_bodies.removal_answer(rows, request.version)
     work.emit(request.id, answer)
     return (work.outcome(),)
 

@@ -227,8 +227,19 @@ LEAVES_BY_ID: Mapping[str, Change] = {
 }
 """A leave looks at nothing but the member id; -2 of a dynamic member removes it."""
 
+
+def _name_holder(work: ConsumerWork) -> None:
+    if work.instance is not None:
+        work.caller = work.group.holder(work.instance) or work.caller
+
+
+_NAME_HOLDER = OwnStep(
+    "NAME_HOLDER", "the row names the id that the instance is mapped to", _name_holder
+)
 REMOVES_NOBODY: Mapping[str, Change] = {
-    REMOVAL_TABLE: first(Rule("CG-REMOVE-UNKNOWN", ALWAYS, answer=Error.UNKNOWN_MEMBER_ID))
+    REMOVAL_TABLE: first(
+        Rule("CG-REMOVE-UNKNOWN", ALWAYS, (_NAME_HOLDER,), Error.UNKNOWN_MEMBER_ID)
+    )
 }
 
 # Joins of those who are members.

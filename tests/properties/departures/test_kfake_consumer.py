@@ -125,7 +125,7 @@ SHOWN = {
     "released-for-ever": "CG-SESSION-EXPIRED-RELEASED/released-member-expires",
     "expired-entry-stays": "CG-SESSION-EXPIRED/instance-of-a-silent-member",
     "leave-by-id": "CG-LEAVE-INSTANCE-UNMAPPED/unmapped-instance",
-    "removes-nobody": "CG-REMOVE-MEMBER/removal-by-id",
+    "removes-nobody": "CG-REMOVE-BY-INSTANCE/removal-by-instance",
     "ids-unchecked": "CG-JOIN-ID-BLANK/blank-instance-or-rack",
     "commit-checks": "CG-COMMIT-GROUP-NOT-FOUND/commit-of-a-stranger-to-an-absent-group",
     "transaction-checks": "CG-TXN-COMMIT-PARTITION-HELD/transaction-for-partitions-that-stay",
