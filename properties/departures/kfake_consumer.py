@@ -8,9 +8,9 @@ in none: it keeps what it had.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
-from itertools import chain, combinations
+from itertools import chain, combinations, permutations, product
 from typing import Any
 
 from msgspec.structs import replace
@@ -39,7 +39,7 @@ from fencepost.model.consumer.group import (
     Member,
     Phase,
 )
-from fencepost.model.consumer.open_targets import with_share_of
+from fencepost.model.consumer.open_targets import decided, with_share_of
 from fencepost.model.consumer.perform import caller, heartbeat, sent_or_fresh_id
 from fencepost.model.consumer.vocabulary import (
     BEAT_TABLE,
@@ -580,15 +580,17 @@ def _of_the_live(own: Effect) -> Effect:
             return None
         twice = _meant_twice(group)
         works = []
-        for decided in _shares(group.without_timer(ASSIGNMENT), away):
+        for before in _shares(group.without_timer(ASSIGNMENT), away):
             each = work.fork()
-            live = tuple(m for m in decided.members if not m.is_released)
-            each.group = replace(decided, members=live)
+            live = tuple(m for m in before.members if not m.is_released)
+            each.group = replace(before, members=live)
             for done in own(each) or [each]:
-                done.group = replace(done.group, members=decided.members)
+                done.group = replace(done.group, members=before.members)
                 for member_id in away:
-                    done.group = done.group.with_target(member_id, decided.target_of(member_id))
+                    done.group = done.group.with_target(member_id, before.target_of(member_id))
                 works += _kept_twice(done, twice)
+                if twice:
+                    works += _listed_twice(done, before)
         return works
 
     return effect
@@ -620,6 +622,49 @@ def _kept_twice(work: ConsumerWork, twice: Mapping[TopicPartition, set[str]]) ->
             each.group = each.group.with_target(member_id, target)
         works.append(each)
     return works
+
+
+def _listed_twice(work: ConsumerWork, before: ConsumerGroup) -> Iterator[ConsumerWork]:
+    """Yield a work for each target of kfake's `uniform` that lists a partition twice for a member.
+
+    A member with too many gives up a partition that another still has, and the other gets it again.
+    """
+    group = work.group
+    live = tuple(m for m in group.members if not m.is_released)
+    meant = {p for p, _ in group.open} | {p for _, row in group.target for p in row}
+    for prior, topics in product(decided(before, None), permutations({p.topic for p in meant})):
+        rows = _uniform(prior, live, meant, topics)
+        if any(len(row) > len(set(row)) for row in rows.values()):
+            each = work.fork()
+            each.group = replace(group, open=())
+            for member_id, row in rows.items():
+                each.group = each.group.with_target(member_id, tuple(sorted(row)))
+            yield each
+
+
+def _uniform(
+    prior: ConsumerGroup,
+    live: Sequence[Member],
+    meant: set[TopicPartition],
+    topics: Sequence[str],
+) -> dict[str, list[TopicPartition]]:
+    """Return the target of kfake's `uniform`, by member: what each has, less its excess, and more.
+
+    `topics`: in the order in which an excess is given up.
+    """
+    reads = {m.member_id: [p for p in sorted(meant) if p.topic in m.topics] for m in live}
+    rows = {i: [p for p in prior.target_of(i) if p in reads[i]] for i in sorted(reads)}
+    missing = meant - {p for row in rows.values() for p in row}
+    least, more = divmod(len(meant), len(rows))
+    for place, member_id in enumerate(sorted(rows, key=lambda i: (-len(rows[i]), i))):
+        excess = max(len(rows[member_id]) - least - (place < more), 0)
+        row = sorted(rows[member_id], key=lambda p: (topics.index(p.topic), -p.partition))
+        missing |= set(row[:excess])
+        rows[member_id] = row[excess:]
+    for partition in sorted(missing):
+        readers = [i for i in rows if partition in reads[i]]
+        rows[min(readers, key=lambda i: len(rows[i]))].append(partition)
+    return rows
 
 
 def _shares(group: ConsumerGroup, member_ids: list[str]) -> Iterator[ConsumerGroup]:

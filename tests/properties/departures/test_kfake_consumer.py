@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from fencepost.conformance.cases.consumer.consumer_script import (
     owned,
 )
 from fencepost.conformance.run.runner import CaseRun, reset_for
+from fencepost.conformance.search.findings.trace_causes import known_cause
 from fencepost.conformance.targets.in_process import InProcessCoordinator, ModelCoordinator
 from fencepost.model.consumer.effects import Do
 from fencepost.model.consumer.rules.join import IN_PLACE
@@ -33,6 +35,7 @@ from fencepost.properties.departures.known_departures import (
 from fencepost.properties.departures.mutation_operators import otherwise
 from fencepost.properties.judging.known_failures import KnownReasons
 from fencepost.traces.files.known_failure_lists import load
+from fencepost.traces.files.trace_file import TraceFile
 
 STORIES = ConsumerScript.registry()
 SHORT = ConsumerScript.registry(**SHORT_SESSION)
@@ -194,6 +197,12 @@ def test_each_departure_is_shown() -> None:
     assert {*SHOWN_AMONG_ALL, *(name for names in SHOWN for name in named(names))} == {
         departure.name for departure in OF_KFAKE_CONSUMERS
     }
+
+
+def test_a_target_that_lists_a_partition_twice_for_a_member_has_its_cause() -> None:
+    """A trace of kfake: two live members have the same target, and one of them has too much."""
+    trace = TraceFile.read(Path(__file__).with_name("kfake") / "partition-listed-twice.json")
+    assert known_cause(trace) == "target-of-the-live"
 
 
 ANOTHER = Error.GROUP_ID_NOT_FOUND
