@@ -311,8 +311,12 @@ def _rejoin(work: ConsumerWork) -> None:
         _bump(work)
 
 
-def _come_back(work: ConsumerWork) -> None:
-    """Make a new member of epoch 0 with the partitions and the target of the released one."""
+def _come_back(work: ConsumerWork) -> list[ConsumerWork] | None:
+    """Make a new member of epoch 0 with the partitions and the target of the released one.
+
+    If that one joined without a subscription, any is another one.  It may also have given an empty
+    one.
+    """
     work.caller = sent_or_fresh_id(work)
     sent, group = heartbeat(work), work.group
     assert work.request is not None
@@ -330,7 +334,7 @@ def _come_back(work: ConsumerWork) -> None:
     assignor = sent.server_assignor or ""
     if sent.server_assignor is not None and assignor not in ASSIGNORS:
         _refuse(work, Error.UNSUPPORTED_ASSIGNOR)
-        return
+        return None
     timeout_ms = sent.rebalance_timeout_ms
     member = Member(
         member_id=work.caller,
@@ -345,8 +349,13 @@ def _come_back(work: ConsumerWork) -> None:
     group = group.with_member(member).with_target(work.caller, target)
     work.group = replace(group, open=still_open)
     work.owned = None  # it is taken for one that may own all that it had
-    if member.topics != before.topics:
-        _bump(work)
+    if member.topics or before.topics:
+        if member.topics != before.topics:
+            _bump(work)
+        return None
+    fork = work.fork()
+    _bump(fork)
+    return [work, fork]
 
 
 def _with_heir(

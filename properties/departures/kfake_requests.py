@@ -174,7 +174,9 @@ _LED_GROUP = all_of(when(kind=Kind.CONSUMER), _LED.among(True))
 _UNLED = all_of(when(kind=Kind.CONSUMER), _LED.among(False))
 _WITHOUT_LIVE = any_of(when(kind=_WITHOUT_MEMBERS), _UNLED)
 _AT_RELEASE = when(caller=Caller.RELEASED, member_epoch=MemberEpoch.EQUAL)
-_UNLED_COMMIT = all_of(_UNLED, any_of(when(member_epoch=_OF_NOBODY), _AT_RELEASE))
+_BEFORE_RELEASE = when(caller=Caller.RELEASED, member_epoch=MemberEpoch.BEFORE)
+_UNLED_COMMIT = all_of(_UNLED, any_of(when(member_epoch=_OF_NOBODY), _AT_RELEASE, _BEFORE_RELEASE))
+"""A commit with a generation below 0; -1 of a released member is listed by its kind."""
 
 
 _PASSES = any_of(
@@ -226,6 +228,7 @@ COMMITS: Mapping[str, Change] = {
 }
 TRANSACTIONS: Mapping[str, Change] = {
     "TxnOffsetCommit": chained(
+        otherwise("CG-TXN-COMMIT-GROUP-ID-INVALID"),
         otherwise("CG-TXN-COMMIT-TOPICS-UNKNOWN", guard=all_of(when(topics=True), _PASSES)),
         otherwise(
             "CG-TXN-COMMIT-EMPTY-GROUP",

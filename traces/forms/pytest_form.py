@@ -369,7 +369,7 @@ def _topics(trace: TraceFile) -> dict[str, int]:
             case Sent(request=request) if request.api in {"OffsetCommit", "OffsetDelete"}:
                 requests[request.id] = request
             case Answered() if event.answer.id in requests and event.answer.body is not None:
-                for name, index, code in _partitions(event.answer.body):
+                for name, index, code in _partitions(event.answer.body, trace.names):
                     if code in _OF_TOPICS:
                         topics[name] = max(topics.get(name, 1), index + 1)
             case TopicsDeleted():
@@ -378,11 +378,17 @@ def _topics(trace: TraceFile) -> dict[str, int]:
     return topics
 
 
-def _partitions(body: Mapping[str, Any]) -> Iterator[tuple[str, int, int]]:
-    """Yield topic, partition and error code of each row of an answer about offsets."""
+def _partitions(
+    body: Mapping[str, Any], names: Mapping[str, str]
+) -> Iterator[tuple[str, int, int]]:
+    """Yield topic, partition and error code of each row of an answer about offsets.
+
+    `names`: of topics by their ids; a topic whose id none has is left out.
+    """
     for topic in body.get("topics", ()):
-        for row in topic["partitions"]:
-            yield topic["name"], row["partitionIndex"], row["errorCode"]
+        name = topic.get("name") or names.get(topic.get("topicId", ""))
+        for row in topic["partitions"] if name else ():
+            yield name, row["partitionIndex"], row["errorCode"]
 
 
 def _next_deadline(state: ModelState, at_ms: int) -> int | None:
