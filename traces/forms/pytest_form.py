@@ -37,7 +37,7 @@ from fencepost.model.history.words import (
     with_article,
     with_names,
 )
-from fencepost.model.messages.consumer_messages import CONSUMER_APIS
+from fencepost.model.messages.draft_messages import DRAFT_APIS
 from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import APIS
 from fencepost.properties.judging.model_states import ModelState
@@ -143,8 +143,8 @@ def to_pytest(trace: TraceFile) -> str:
     """
     for event in trace.events:
         if isinstance(event, Sent) and event.request.api not in APIS:
-            is_known = event.request.api in CONSUMER_APIS
-            why = "kafka-python can't send" if is_known else "never was in a release"
+            was_never = event.request.api in DRAFT_APIS
+            why = "never was in a release" if was_never else "kafka-python can't send"
             raise TraceFileError(
                 "the trace",
                 event.request.id,
@@ -386,9 +386,10 @@ def _partitions(
     `names`: of topics by their ids; a topic whose id none has is left out.
     """
     for topic in body.get("topics", ()):
-        name = topic.get("name") or names.get(topic.get("topicId", ""))
-        for row in topic["partitions"] if name else ():
-            yield name, row["partitionIndex"], row["errorCode"]
+        name: str | None = topic.get("name") or names.get(topic.get("topicId", ""))
+        if name is not None:
+            for row in topic["partitions"]:
+                yield name, row["partitionIndex"], row["errorCode"]
 
 
 def _next_deadline(state: ModelState, at_ms: int) -> int | None:

@@ -8,7 +8,7 @@ the same seed, so no file there says how long it took.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -71,29 +71,30 @@ def traces(certificate: Certificate) -> dict[str, TraceFile]:
     }
 
 
-def certificate_texts(report: Judged, diff: CertificateDiff | None = None) -> dict[str, str]:
-    """Make the files of a report: certificate.json, junit.xml, index.html and traces/.
+def certificate_texts(
+    report: Judged, diff: CertificateDiff | None = None
+) -> Iterator[dict[str, str]]:
+    """Yield the files of a report: certificate.json, junit.xml and traces/, then its pages.
 
     `diff`: the comparison with an older one, for which diff.html is made.  Raises ReportError.
     """
     document = checked_document(report)
-    texts = {"certificate.json": "", "junit.xml": junit_xml(report)}
+    yield {"junit.xml": junit_xml(report)}
     if isinstance(report, ClientCertificate):
-        texts |= _client_texts(report, document, diff)
-    else:
-        kept = traces(report)
-        texts["certificate.json"] = json.dumps(document, indent=1) + "\n"
-        texts[INDEX] = certificate_index(document, kept)
-        texts |= {name: trace.text() for name, trace in kept.items()}
-        if diff is not None:
-            tone = read_certificate(document, revisions.find(report.revision)).tone
-            texts[PAGE] = diff_page(diff, document, trace_pages(document["cases"], kept), tone)
-    return texts
+        yield from _client_texts(report, document, diff)
+        return
+    kept = traces(report)
+    yield {"certificate.json": json.dumps(document, indent=1) + "\n"}
+    yield {name: trace.text() for name, trace in kept.items()}
+    yield {INDEX: certificate_index(document, kept)}
+    if diff is not None:
+        tone = read_certificate(document, revisions.find(report.revision)).tone
+        yield {PAGE: diff_page(diff, document, trace_pages(document["cases"], kept), tone)}
 
 
 def _client_texts(
     report: ClientCertificate, document: Mapping[str, Any], diff: CertificateDiff | None
-) -> dict[str, str]:
+) -> Iterator[dict[str, str]]:
     from fencepost.traces.report.certificate_page import client_tone  # noqa: PLC0415  (Jinja)
 
     kept = {
@@ -101,14 +102,13 @@ def _client_texts(
         for result in report.results
         if result.has_trace
     }
-    texts = {
+    yield {
         "certificate.json": client_text(document),
-        INDEX: client_index(document, kept),
         **{name: client_text(trace) for name, trace in kept.items()},
     }
+    yield {INDEX: client_index(document, kept)}
     if diff is not None:
-        texts[PAGE] = diff_page(diff, document, {}, client_tone(document))
-    return texts
+        yield {PAGE: diff_page(diff, document, {}, client_tone(document))}
 
 
 def client_text(document: Mapping[str, Any]) -> str:

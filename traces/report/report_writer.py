@@ -7,7 +7,7 @@ them.  What makes HTML is imported when a page is made, since it needs Jinja.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -105,10 +105,11 @@ class PlainReport:
     others: Mapping[str, str] = field(default_factory=dict)
     is_escaped: bool = False
 
-    def texts(self) -> dict[str, str]:
-        """Make the files, by name."""
+    def texts(self) -> Iterator[dict[str, str]]:
+        """Yield the files by name, the page last."""
         text = json.dumps(self.content, indent=1, ensure_ascii=self.is_escaped) + "\n"
-        return {self.name: text, INDEX: self.page.html(), **self.others}
+        yield {self.name: text, **self.others}
+        yield {INDEX: self.page.html()}
 
 
 def client_document(
@@ -129,10 +130,12 @@ def write_report(
     """Write a report into a folder, made if missing.
 
     A certificate has certificate.json, junit.xml, index.html and traces/.  `diff`: its comparison
-    with an older one, for which diff.html is written.  Raises ReportError.
+    with an older one, for which diff.html is written.  Pages come last, so that a page that can't
+    be made loses no data.  Raises ReportError.
     """
-    texts = report.texts() if isinstance(report, PlainReport) else certificate_texts(report, diff)
-    write_texts(texts, directory, "--report")
+    files = report.texts() if isinstance(report, PlainReport) else certificate_texts(report, diff)
+    for texts in files:
+        write_texts(texts, directory, "--report")
 
 
 def trace_page_texts(document: Mapping[str, Any], folder: Path) -> dict[str, str]:

@@ -45,3 +45,18 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(ReportError, match="give --report another folder"):
         write_report(PlainReport("x.json", {}, FOUND), tmp_path / "file")
+
+
+class BrokenPage:
+    """A page that can't be made."""
+
+    def html(self) -> str:
+        raise KeyError("name")
+
+
+def test_a_page_that_cannot_be_made_loses_no_data(tmp_path: Path) -> None:
+    report = PlainReport("x.json", {"seed": 1}, BrokenPage(), {"traces/a.json": "{}"})
+    with pytest.raises(KeyError):
+        write_report(report, tmp_path)
+    assert json.loads((tmp_path / "x.json").read_text()) == {"seed": 1}
+    assert (tmp_path / "traces" / "a.json").exists()
