@@ -312,7 +312,8 @@ def _reason_of_taken(violation: Violation, names: Mapping[str, str]) -> str:
     for partition, owner in violation.taken:
         owners.setdefault(names.get(owner, owner), []).append(with_names(partition, names))
     whose = ", and ".join(
-        f"{', '.join(rows)} are still {owner}'s" for owner, rows in owners.items()
+        f"{', '.join(rows)} {'is' if len(rows) == 1 else 'are'} still {owner}'s"
+        for owner, rows in owners.items()
     )
     return f"a partition has one owner, and {whose}" if whose else ""
 

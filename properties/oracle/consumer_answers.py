@@ -15,6 +15,7 @@ from fencepost.model.consumer.topics import TopicIds
 from fencepost.model.messages.consumer_messages import (
     ConsumerAssignment,
     ConsumerGroupDescribeResponse,
+    ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
     DescribedConsumer,
     DescribedConsumerGroup,
@@ -116,21 +117,25 @@ def epochs_in(answer: object) -> Iterable[int]:
 
 
 def taken_from(
-    answer: object, groups: Iterable[object], ids: TopicIds
+    request: object, answer: object, groups: Iterable[object], ids: TopicIds
 ) -> tuple[tuple[str, str], ...]:
     """Return the partitions in an answer to a heartbeat that are another member's, each with whose.
 
-    `groups`: the group after the heartbeat in each explanation; all must agree.  `ids`: of topics.
-    A partition is that of its topic's id, such as `AAAAAAAAAAAAAAAAAAAAAQ-0`.
+    The sender may be answered under another id: what is its own is not taken.  `groups`: the group
+    after the heartbeat in each explanation; all must agree.  `ids`: of topics.  A partition is that
+    of its topic's id, such as `AAAAAAAAAAAAAAAAAAAAAQ-0`.
     """
     if not isinstance(answer, ConsumerGroupHeartbeatResponse) or answer.assignment is None:
         return ()
+    own = {answer.member_id}
+    if isinstance(request, ConsumerGroupHeartbeatRequest):
+        own.add(request.member_id)
     assigned = _partitions(answer.assignment.topic_partitions)
     owners = [
         {
             f"{ids.of(partition.topic)}-{partition.partition}": member.member_id
             for member in group.members
-            if member.member_id != answer.member_id
+            if member.member_id not in own
             for partition, _ in (*member.assigned, *member.revoking)
         }
         for group in groups

@@ -508,9 +508,10 @@ class Oracle:
         self, request_id: str, body: dict[str, Any], reached: list[Candidate]
     ) -> tuple[tuple[str, str], ...]:
         """Return the partitions that an answer gives although they are another member's."""
-        observed = self._read(self._search.requests[request_id].incoming, body)
+        sent = self._search.requests[request_id].incoming
         groups = [candidate.group(self._group_of(request_id)) for candidate in reached]
-        return taken_from(observed, groups, TopicIds(self.machine.topics))
+        ids = TopicIds(self.machine.topics)
+        return taken_from(sent.message, self._read(sent, body), groups, ids)
 
     def _allowed(
         self,

@@ -96,9 +96,10 @@ def zombie_beats(s: ConsumerScript) -> None:
 
 @case("CG-BEAT-INSTANCE-FENCED")
 def wrong_id_of_a_live_member(s: ConsumerScript) -> None:
-    """An unknown id brings the instance of a live member, and then of a released one."""
+    """An id brings the instance of a live member, and then of a released one; epochs come later."""
     s.reconciled("A1", "B1")
     s.beat("x", member_id=NOBODY, instance="A", epoch=EpochOf("A1"))
+    s.beat("B1", instance="A", epoch=EpochOf("B1", plus=7))
     s.release("A1")
     s.beat("x", member_id=NOBODY, instance="A", epoch=EpochOf("A1", back=1))
     s.beat("B1")
@@ -177,9 +178,10 @@ def older_epoch(s: ConsumerScript) -> None:
 
 @case("CG-BEAT-EPOCH-OLDER")
 def older_epoch_after_a_return(s: ConsumerScript) -> None:
-    """After a return there is no previous epoch: each older one is fenced."""
+    """After a return there is no previous epoch: each older one is fenced, also the holder's."""
     s.returned("B1")
     s.beat("A2", epoch=1)
+    s.beat("A2", epoch=EpochOf("A1", back=2))
     s.beat("A2", "B1")
 
 
@@ -251,10 +253,11 @@ def full_heartbeat(s: ConsumerScript) -> None:
 
 @case("CG-BEAT-ALIVE")
 def partitions_are_handed_on_after_acknowledgement(s: ConsumerScript) -> None:
-    """A partition gets its new owner only after the old owner acknowledges that it gave it up."""
+    """A partition gets its new owner only after the old owner acknowledges that it gave all up."""
     s.join("A1", "B1")
     s.beat("A1")
     s.beat("A1", owns=OwnedOf("A1", back=1))
+    s.beat("A1", owns=owned(0, 1, 2))
     s.keep("A1")
     s.beat("B1")
     s.beat("A1")

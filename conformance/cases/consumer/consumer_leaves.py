@@ -173,11 +173,12 @@ def leave_for_good(s: ConsumerScript) -> None:
 
 @case("CG-LEAVE-FOR-GOOD")
 def leave_for_good_by_its_id(s: ConsumerScript) -> None:
-    """A static member leaves for good by its id alone, and a dynamic one, too."""
+    """A static member leaves for good by its id alone: its instance is free; a dynamic one, too."""
     s.reconciled("A1", "m")
     s.leave("A1", instance=None)
     s.leave("m")
     s.describe()
+    s.join("A2")
 
 
 @case("CG-LEAVE-FOR-GOOD", "CG-LEAVE-RELEASE")

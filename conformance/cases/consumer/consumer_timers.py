@@ -422,10 +422,13 @@ def successor_has_a_time_to_give_up_of_its_own(s: ConsumerScript) -> None:
     """A process returns in the place of one that had to give up: its own R is what counts."""
     _hurried(s)
     s.release("A1")
-    s.join("A2", rebalance=_HURRIED)
+    s.join("A2", rebalance=Ms("short session"))
     s.pause("short rebalance")
     s.beat("A2", subscribed_topic_names=("u",))
     s.describe()
+    for _ in range(2):
+        s.pause("short rebalance")
+        s.keep("A2", "B1")
     s.pause("short rebalance")
     s.keep("A2")
     s.describe()
