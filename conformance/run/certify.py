@@ -340,7 +340,7 @@ async def certify(
             broken=dict(getattr(target, "broken", {})),
             remarks=(
                 *suite.end.remark(),
-                *_without_instances(hello),
+                *_without_instances(hello, revision),
                 *getattr(target, "remarks", ()),
                 *remark_of(results),
             ),
@@ -355,8 +355,10 @@ async def certify(
         )
 
 
-def _without_instances(hello: Hello) -> tuple[str, ...]:
+def _without_instances(hello: Hello, revision: Revision) -> tuple[str, ...]:
     """Say that nothing of static membership is judged on a target that can't be told of it."""
+    if "JoinGroup" not in revision.apis:
+        return ()
     versions, since = hello.versions("JoinGroup"), INSTANCE_SINCE["JoinGroup"]
     if not versions or versions[-1] >= since:
         return ()

@@ -197,7 +197,7 @@ def _sentence(
     own_reason = _reason_of_field(violation) or _reason_of_taken(violation, names)
     why = _why(rule, violation, own_reason)
     should = _should(violation, exchange, names)
-    came = _came(violation, exchange, names, should)
+    came = _came(violation, exchange, names, should).removesuffix(".")
     source_text = "" if rule is None or own_reason else rule.source
     source = f" Source: {source_text}." if source_text else ""
     twice = _twice(exchange.api, violation) + _typed(exchange.answer_body) + _vote(violation)
@@ -268,7 +268,7 @@ def _shape(violation: Violation, exchange: HistoryExchange) -> str:
 def _why(rule: Rule | None, violation: Violation, own_reason: str) -> str:
     if rule is None:
         return ""
-    reason = own_reason or rule.because
+    reason = own_reason or ("" if violation.wrong is Wrong.SHAPE else rule.because)
     because = f" because {reason}" if reason else ""
     level = rule.level.value
     if violation.level is not rule.level:

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from fencepost.model.coordinator import Config, Provenance
 from fencepost.model.history.words import made_by, plural, verdict_line
+from fencepost.model.plans.steps import Request
 from fencepost.model.plans.times import LEAST_LAG_MS
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import LEVELS, Level
@@ -100,18 +101,23 @@ class Report(Generic[ResultT]):
         """Return the verdict.
 
         Violated if a deciding case failed or is stale; else unknown if one is; else it holds.
-        Where no case at all could be tested, nothing is known.
+        Where no case at all could be tested, nothing is known; nor where something is offered that
+        never works.
         """
         outcomes = {r.outcome for r in self.results if self.deciding(r)}
         if not outcomes.isdisjoint(NOT_LISTED):
             return Overall.VIOLATED
-        if Outcome.UNKNOWN in outcomes or not self.tested():
+        if Outcome.UNKNOWN in outcomes or not self.tested() or self.never_working():
             return Overall.UNKNOWN
         return Overall.HOLDS
 
     def tested(self) -> bool:
         """Tell if any case was tested: not all were skipped, or need what the subject lacks."""
         return any(result.outcome not in UNTESTED for result in self.results)
+
+    def never_working(self) -> tuple[str, ...]:
+        """Return what the subject offers, cases need, and never works."""
+        return ()
 
     def exit_code(self) -> ExitCode:
         """Return the exit code of the verdict."""
@@ -182,6 +188,8 @@ class Report(Generic[ResultT]):
             undecided = deciding[Outcome.UNKNOWN] if self.tells_undecided else 0
             rest = f", {undecided} undecided" if undecided else ""
             return f"violated by {' and '.join(parts)}{rest}"
+        if (broken := self.never_working()) and not deciding[Outcome.UNKNOWN]:
+            return f"unknown: no advertised version of {', '.join(broken)} works"
         if not self.tested():
             return f"unknown: no case {'could be tested' if self.results else 'was run'}"
         if overall is Overall.UNKNOWN:
@@ -243,6 +251,12 @@ class Certificate(Report[CaseResult]):
     def details(self) -> tuple[str, ...]:
         """Return what a reader must know of the target, and what the line leaves out."""
         return (*self.remarks, *Report.details(self))
+
+    def never_working(self) -> tuple[str, ...]:
+        """Return the APIs that cases need, and of which each advertised version is broken."""
+        lacking = (r.case.steps for r in self.results if r.outcome is Outcome.UNSUPPORTED)
+        needed = {step.api for steps in lacking for step in steps if isinstance(step, Request)}
+        return tuple(api for api in sorted(self.advertised) if api in needed - self.working.keys())
 
     def is_whole(self) -> bool:
         """Tell if the whole catalogue was run: no case was skipped or left out."""

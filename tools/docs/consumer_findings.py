@@ -236,6 +236,24 @@ def _slow_classic_member(s: BridgeScript) -> None:
     s.classic.beat("A2")
 
 
+def _handed_on_early(s: BridgeScript) -> None:
+    s.classic.stable("A1")
+    s.join("B1")
+    s.classic.joined("B2")
+    s.classic.beat("A1")
+
+
+def _late_sync(s: BridgeScript) -> None:
+    s.join("A1", "B1")
+    s.classic.join("A2", rebalance=Ms("short rebalance"), wait=True)
+    s.leave("B1")
+    s.classic.join("A2", rebalance=Ms("short rebalance"), wait=True)
+    s.classic.synced("A2")
+    s.join("m")
+    s.pause("short rebalance")
+    s.classic.beat("A2")
+
+
 FINDINGS = (
     Finding(
         name="lost-answer",
@@ -576,6 +594,46 @@ FINDINGS = (
         judge="",
         target="kafka:4.4.0",
         write=_classic_takes_over,
+        kind=BridgeScript,
+    ),
+    Finding(
+        name="handed-on-early",
+        title="A downgrade gives partitions to a second member before the first gives them up",
+        effect="A group moves partitions from a classic member to its last member of the consumer "
+        "protocol, and a classic process takes the place of that one. The group becomes classic "
+        "with the target as its assignment: the newcomer gets the partitions with its SyncGroup, "
+        "while the first member reads them until its next heartbeat.",
+        affected="migrations back to the classic protocol",
+        short="migrate back in a Stable group",
+        operators="Before you start the last process with the classic protocol, wait until the "
+        "group is Stable. Otherwise some records are read twice.",
+        authors="At ILLEGAL_GENERATION stop reading before anything else, and take the partitions "
+        "for lost.",
+        ticket="none known",
+        has=ALL,
+        shows=r"B2 SyncGroup [^\n]*→ NONE, assignment of t-[^\n]*\n\d\. A1 Heartbeat",
+        judge="",
+        target="kafka:4.4.0",
+        write=_handed_on_early,
+        kind=BridgeScript,
+    ),
+    Finding(
+        name="late-sync",
+        title="A member is removed for a sync of before a downgrade",
+        effect="A classic process joins a consumer group, and the group becomes classic before "
+        "it syncs. It joins and syncs in the classic group; if that becomes a consumer group again "
+        "within the rebalance timeout, the process is removed when this ends.",
+        affected="migrations back and forth",
+        short="wait a rebalance timeout",
+        operators="After a group became classic, wait for the longest rebalance timeout "
+        "(`max.poll.interval.ms` in Java) before you start a process with the consumer protocol.",
+        authors="At UNKNOWN_MEMBER_ID join again, with a new member id.",
+        ticket="none known",
+        has=ALL,
+        shows=r"A2 SyncGroup [^\n]*→ NONE[^\n]*\n[\s\S]*A2 Heartbeat [^\n]*→ UNKNOWN_MEMBER_ID",
+        judge="",
+        target="kafka:4.4.0",
+        write=_late_sync,
         kind=BridgeScript,
     ),
     Finding(

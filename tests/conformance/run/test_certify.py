@@ -19,6 +19,7 @@ from support.virtual_clock import at_once
 from fencepost.conformance.cases import entry
 from fencepost.conformance.cases.case_registry import Entry, Registry
 from fencepost.conformance.cases.script import Script
+from fencepost.conformance.cases.suites import find_suite
 from fencepost.conformance.run import certify as certifying
 from fencepost.conformance.run.certify import (
     OpenTarget,
@@ -37,6 +38,7 @@ from fencepost.model.history.events import Answered, Event, Passed, Sent
 from fencepost.model.messages.errors import Error
 from fencepost.model.plans.times import LEAST_LAG_MS
 from fencepost.model.revision import Revision, SetRule, derive
+from fencepost.model.revisions import revisions
 from fencepost.model.table.table import LEVELS, Level
 from fencepost.properties.judging.answer_diff import TOO_LATE, Recording
 from fencepost.properties.judging.known_failures import KnownFailure
@@ -497,6 +499,29 @@ async def test_a_target_without_instances_says_that_fencing_is_not_judged() -> N
         "static membership and fencing are not judged: JoinGroup works up to version 4, and names "
         "an instance from version 5 on"
     )
+
+
+class Silent(InProcessTarget):
+    """A target that advertises OffsetCommit, and has no version of it that works."""
+
+    def __init__(self, revision: Revision) -> None:
+        apis = {api: v for api, v in revision.apis.items() if api != "OffsetCommit"}
+        super().__init__("silent", replace(revision, apis=apis), "0")
+        self.advertised = revision.apis
+
+
+@pytest.mark.parametrize("name", ["consumer-4.4", "kafka-4"])
+async def test_an_api_of_which_no_version_works_leaves_the_verdict_open(name: str) -> None:
+    revision = revisions.find(name)
+    entries = find_suite("catalogue", revision).entries
+    commits = [each for each in entries if "COMMIT-UNKNOWN-MEMBER/" in each.id]
+    others = [each for each in entries if "ABSENT/" in each.id and "COMMIT" not in each.id]
+    without = await certify(Silent(revision), revision, others[:1], Options())
+    assert without.overall() is Overall.HOLDS
+    certificate = await certify(Silent(revision), revision, [*commits, *others[:1]], Options())
+    assert certificate.never_working() == ("OffsetCommit",)
+    assert certificate.exit_code() == 2
+    assert "unknown: no advertised version of OffsetCommit works" in certificate.summary()
 
 
 @at_once
