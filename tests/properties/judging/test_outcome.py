@@ -46,11 +46,15 @@ def too_grave(result: CaseResult) -> str:
     rule = broken_rule(violation, KAFKA_4)
     if rule is None:
         return f"{result.case.id}: no rule was broken"
-    if LEVELS.index(result.level) < LEVELS.index(rule.level):
-        return f"{result.case.id}: {result.level.value}, but {rule.id} is {rule.level.value}"
+    levels = {rule.id: rule.level}
+    if violation.lost_timer:
+        levels[violation.lost_timer] = OF_RULES[violation.lost_timer]
+    if LEVELS.index(result.level) < min(map(LEVELS.index, levels.values())):
+        return f"{result.case.id}: {result.level.value}, but {levels}"
     said = rule.level.value
     if result.level is not rule.level:
         said += f"; this failure counts as {result.level.value}"
+        said += f", as {violation.lost_timer}" if violation.lost_timer else ""
     if result.level is not violation.level or f"(rule {rule.id}, {said})" not in result.message:
         return f"{result.case.id}: {result.level.value} is not what is said: {result.message}"
     return ""
