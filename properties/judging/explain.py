@@ -195,8 +195,9 @@ def _sentence(
     who = history.sender(exchange.id)
     subject = f"{who}'s {exchange.api} v{exchange.version}{place}"
     own_reason = _reason_of_field(violation) or _reason_of_taken(violation, names)
-    why = _why(rule, violation, own_reason)
     should = _should(violation, exchange, names)
+    reason = own_reason or ("" if rule is None or should.endswith(_FORMAT) else rule.because)
+    why = _why(rule, violation, reason)
     came = _came(violation, exchange, names, should).removesuffix(".")
     source_text = "" if rule is None or own_reason else rule.source
     source = f" Source: {source_text}." if source_text else ""
@@ -265,10 +266,9 @@ def _shape(violation: Violation, exchange: HistoryExchange) -> str:
     return next(findings, violation.detail)
 
 
-def _why(rule: Rule | None, violation: Violation, own_reason: str) -> str:
+def _why(rule: Rule | None, violation: Violation, reason: str) -> str:
     if rule is None:
         return ""
-    reason = own_reason or ("" if violation.wrong is Wrong.SHAPE else rule.because)
     because = f" because {reason}" if reason else ""
     level = rule.level.value
     if violation.level is not rule.level:

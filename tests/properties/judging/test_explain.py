@@ -152,7 +152,8 @@ def test_each_kind_of_fault_is_explained(
     assert explained.sentence.startswith(begins)
     assert instead in explained.sentence
     assert explained.rule is not None
-    assert f" because {explained.rule.because} (rule " in explained.sentence
+    has_reason = "in the format of its version (rule " not in explained.sentence
+    assert (f" because {explained.rule.because} (rule " in explained.sentence) is has_reason
     assert f"(rule {explained.rule.id}, " in explained.sentence
     assert explained.rule.source in explained.sentence
     (marked,) = [step for step in explained.steps if step.endswith("← wrong")]
