@@ -301,6 +301,14 @@ class Options:
     listed: Callable[[str], Sequence[KnownFailure]] = lambda _: ()
 
 
+async def _usual_config(revision: Revision, hello: Hello, coordinator: AsyncCoordinator) -> Config:
+    """Return the settings of the target as it is, those of the revision's protocol, too."""
+    try:
+        return await reset_for(revision, hello, coordinator, {})
+    except UnsupportedError:  # each case says what it lacks
+        return (await coordinator.reset({})).config
+
+
 @asynccontextmanager
 async def open_target(
     target: Target, revision: Revision, options: Options
@@ -314,7 +322,7 @@ async def open_target(
         with needed_of_a_target():
             async with target.scope("hello") as coordinator:
                 hello = (await coordinator.hello()).within(revision.apis)
-                config = (await coordinator.reset({})).config
+                config = await _usual_config(revision, hello, coordinator)
             controls = Controls(hello, config, stack) if hello.clock == "real" else None
             control = None if controls is None else await controls.first(target)
         yield OpenTarget(target, revision, hello, config, options, control, controls)

@@ -77,6 +77,7 @@ class Do(Enum):
     ANSWER_DESCRIPTION = "answer the group as it is; partitions to revoke count as assigned"
     ANSWER_DESCRIPTION_KEPT = "answer the group as it is; partitions to revoke don't count"
     ANSWER_PARTITIONS = "answer each partition"
+    REFUSE_ALL = "all partitions get this answer"
     ANSWER_OFFSETS = "answer the stored offsets"
     ANSWER_DEAD = "answer that the group is Dead"
     ANSWER_STATE = "answer with the state of the group, and no members"

@@ -317,7 +317,7 @@ def commit(
             since = features.since(member, place, message.generation_id)
             rules[place] = machine.decide(f"{message.API} partition", (since,))
             work.rules.append(rules[place].id)
-        if refused := [own for own in rules.values() if own.answer is not Error.NONE]:
+        if refused := [own for own in rules.values() if Do.REFUSE_ALL in own.effect]:
             rules = dict.fromkeys(known, refused[0])
     for where, own in rules.items():
         assert own.answer is not None

@@ -696,6 +696,7 @@ _EFFECTS: dict[Enum, Effect] = {
     Do.ANSWER_DEAD: _fill,
     Do.ANSWER_STATE: _fill,
     Do.ANSWER_PARTITIONS: _fill,
+    Do.REFUSE_ALL: _fill,
     Do.ANSWER_OFFSETS: _fill,
     Do.ANSWER_LISTED: _fill,
     Do.ANSWER_LISTED_CLASSIC: _fill,

@@ -316,11 +316,31 @@ def attributed(
         if attempt.verdict.violation is not None and hidden not in attempt.tolerated
     )
     best = max(known, key=lambda attempt: attempt.reach, default=plain)
+    best = _grown(best, [d for d in own.values() if coordinator in d.of], followed)
     if best.reach <= plain.reach:
         return Attribution("", "", plain.verdict)
     best = _needed(best, followed)
     cause, behind = (best.names, "") if best.holds else ("", best.names)
     return Attribution(cause, behind, best.verdict)
+
+
+def _grown(
+    best: _Followed,
+    more: Sequence[Departure],
+    followed: Callable[[tuple[Departure, ...]], _Followed],
+) -> _Followed:
+    """Add departures one by one, as long as each explains more.
+
+    All of a coordinator's departures at once may explain less than some of them: one may say more
+    than the coordinator does.
+    """
+    while not best.holds:
+        wider = [followed((*best.together, d)) for d in more if d not in best.together]
+        next_best = max(wider, key=lambda attempt: attempt.reach, default=best)
+        if next_best.reach <= best.reach:
+            break
+        best = next_best
+    return best
 
 
 def _needed(whole: _Followed, followed: Callable[[tuple[Departure, ...]], _Followed]) -> _Followed:

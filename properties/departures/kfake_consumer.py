@@ -598,7 +598,7 @@ def _of_the_live(own: Effect) -> Effect:
                 for member_id in away:
                     done.group = done.group.with_target(member_id, before.target_of(member_id))
                 works += _kept_twice(done, twice)
-                if twice:
+                if _lists_twice(before):
                     works += _listed_twice(done, before)
         return works
 
@@ -633,17 +633,25 @@ def _kept_twice(work: ConsumerWork, twice: Mapping[TopicPartition, set[str]]) ->
     return works
 
 
-def _listed_twice(work: ConsumerWork, before: ConsumerGroup) -> Iterator[ConsumerWork]:
-    """Yield a work for each target of kfake's `uniform` that lists a partition twice for a member.
+def _lists_twice(group: ConsumerGroup) -> bool:
+    """Return True if the target lists a partition twice for live members."""
+    live = (m.member_id for m in group.members if not m.is_released)
+    rows = [p for member_id in live for p in group.target_of(member_id)]
+    return len(rows) > len(set(rows))
 
-    A member with too many gives up a partition that another still has, and the other gets it again.
+
+def _listed_twice(work: ConsumerWork, before: ConsumerGroup) -> Iterator[ConsumerWork]:
+    """Yield a work for each target of kfake's `uniform` that lists a partition twice.
+
+    A member with too many gives up a partition that another still has, and that one, or a third,
+    gets it again.
     """
     group = work.group
     live = tuple(m for m in group.members if not m.is_released)
     meant = {p for p, _ in group.open} | {p for _, row in group.target for p in row}
     for prior, topics in product(decided(before, None), permutations({p.topic for p in meant})):
         rows = _uniform(prior, live, meant, topics)
-        if any(len(row) > len(set(row)) for row in rows.values()):
+        if sum(map(len, rows.values())) > len(meant):
             each = work.fork()
             each.group = replace(group, open=())
             for member_id, row in rows.items():

@@ -223,7 +223,7 @@ COMMITS: Mapping[str, Change] = {
     ),
     "OffsetCommit partition": chained(
         otherwise("CG-COMMIT-PARTITION-HELD", guard=when(since=(Since.BEFORE, Since.NEVER))),
-        otherwise("CG-COMMIT-PARTITION-STALE", guard=when(since=Since.AFTER)),
+        otherwise("CG-COMMIT-PARTITION-STALE", guard=when(since=Since.AFTER), effect=()),
     ),
 }
 TRANSACTIONS: Mapping[str, Change] = {

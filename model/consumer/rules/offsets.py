@@ -240,7 +240,8 @@ def _partitions(name: str, prefix: str, stale: Error) -> Table:
             Rule(
                 f"{prefix}-STALE",
                 when(since=(Since.AFTER, Since.NEVER)),
-                answer=stale,
+                (Do.REFUSE_ALL,),
+                stale,
                 level=Level.SHOULD,
                 source=src.KIP_1251,
                 because=(
