@@ -224,11 +224,11 @@ CONSUMER_WORLDS = ConsumerWorlds()
 
 
 def real_epoch(epoch: int, numbers: Mapping[int, int]) -> int:
-    """Return the real epoch of one of a world; one above all others is above the highest."""
+    """Return the real epoch of one of a world; one that a step made is above one that was there."""
     if epoch <= 0 or epoch in numbers:
         return numbers.get(epoch, epoch)
-    top = max(numbers, default=0)
-    return numbers.get(top, 0) + epoch - top
+    below = max((known for known in numbers if known < epoch), default=0)
+    return numbers.get(below, 0) + epoch - below
 
 
 def _without_commit_epochs(group: ConsumerGroup) -> ConsumerGroup:

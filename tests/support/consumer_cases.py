@@ -29,6 +29,7 @@ class Ran:
     why: str | None
     verdict: Verdict | None
     broken: str = ""
+    is_unsupported: bool = False
 
     @property
     def is_caught(self) -> bool:
@@ -45,7 +46,7 @@ async def _play(case: Entry, target: Revision, judge: Revision) -> Ran:
     try:
         recording = await run.run()
     except CaseUnsupportedError as error:
-        return Ran(f"unsupported: {error}", None)
+        return Ran(str(error), None, is_unsupported=True)
     verdict = run.verdict()
     if verdict.violation is not None:
         rule = broken_rule(verdict.violation, judge)

@@ -47,8 +47,8 @@ EXPECTED = {
     "pr-23542": set(),
 }
 """The known failures that walks find; the others need a second partition of a topic."""
-_RARE = {"a-failover-hurries-nobody"}
-"""A known failure of all revisions that only some walks find."""
+_RARE = {"a-failover-hurries-nobody", "a-target-is-complete"}
+"""Known failures that only some walks find."""
 LUCK = 8
 """The most mutants that break a property and that no walk finds."""
 

@@ -32,6 +32,11 @@ WITHOUT_CASE = {
 """Rules that no case of this catalogue reaches, and why."""
 
 
+_AT_ONCE = ("consumer-4.0", "consumer-4.1", "consumer-4.2")
+UNDECIDED = {("CG-BEAT-ALIVE/target-that-comes-later-is-not-followed", name) for name in _AT_ONCE}
+"""Cases and revisions that make a target at once, so that nothing comes later."""
+
+
 @cache
 def played(case_id: str) -> Ran:
     return play(entry(case_id))
@@ -40,9 +45,13 @@ def played(case_id: str) -> Ran:
 @pytest.mark.parametrize("name", revisions.CONSUMER_NAMES)
 @pytest.mark.parametrize("case", CONSUMER_ENTRIES, ids=lambda case: case.id)
 def test_a_case_holds_for_each_revision(case: Entry, name: str) -> None:
+    """It holds, or needs a version that the revision hasn't; an undecided one is listed."""
     revision = revisions.find(name)
-    if applies(case, revision):
-        assert play(case, revision, revision).why is None
+    if not applies(case, revision):
+        return
+    ran = play(case, revision, revision)
+    assert not ran.is_caught
+    assert ran.is_unsupported or (ran.why is not None) is ((case.id, name) in UNDECIDED), ran.why
 
 
 def test_every_reachable_rule_is_covered() -> None:
@@ -58,9 +67,8 @@ UNSEEN = {
     "CG-JOIN-INSTANCE-DANGLING answers FENCED_MEMBER_EPOCH": _MAY,
     "CG-REMOVE-GROUP-ABSENT answers UNKNOWN_MEMBER_ID": _ROWS,
     "CG-REMOVE-ROWS answers UNKNOWN_MEMBER_ID": _ROWS,
-    "CG-COMMIT-TOPICS-UNKNOWN answers UNKNOWN_MEMBER_ID": _ROWS,
+    "CG-COMMIT-TOPIC-IDS-UNKNOWN answers UNKNOWN_MEMBER_ID": _ROWS,
     "CG-COMMIT-EPOCH-OLDER answers UNKNOWN_MEMBER_ID": _ROWS,
-    "CG-TXN-COMMIT-TOPICS-UNKNOWN answers UNKNOWN_MEMBER_ID": _ROWS,
     "CG-TXN-COMMIT-EPOCH-OLDER answers UNKNOWN_MEMBER_ID": _ROWS,
     "CG-DESCRIBE-CLASSIC-LEGACY without ANSWER_DEAD": _WORD,
     "CG-DESCRIBE-CLASSIC without ANSWER_DEAD": _WORD,
@@ -68,6 +76,8 @@ UNSEEN = {
     "CG-FETCH-ANYBODY without ANSWER_OFFSETS": _WORD,
     "CG-FETCH-MEMBER without ANSWER_OFFSETS": _WORD,
     "CG-FETCH-SIMPLE without ANSWER_OFFSETS": _WORD,
+    "CG-LIST-GROUP without ANSWER_LISTED": _WORD,
+    "CG-LIST-NO-GROUP without ANSWER_UNLISTED": _WORD,
 }
 """Wrong rules that answer as the right one does, as far as a case can see, and why."""
 
