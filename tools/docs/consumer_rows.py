@@ -327,7 +327,7 @@ ROWS = (
         "H2-released",
         "wrong id with the instance of a released member",
         "CG-BEAT-INSTANCE-FENCED/wrong-id-of-a-live-member",
-        8,
+        9,
     ),
     Row(
         "H3",
