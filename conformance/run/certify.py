@@ -75,6 +75,7 @@ from fencepost.conformance.targets.target import (
 )
 from fencepost.model.classic.classic_protocol import CLASSIC
 from fencepost.model.coordinator import (
+    PARTITIONS,
     AsyncCoordinator,
     Config,
     CoordinatorFailure,
@@ -302,11 +303,12 @@ class Options:
 
 
 async def _usual_config(revision: Revision, hello: Hello, coordinator: AsyncCoordinator) -> Config:
-    """Return the settings of the target as it is, those of the revision's protocol, too."""
+    """Return the group settings of the target as it is, those of the protocol, too."""
     try:
-        return await reset_for(revision, hello, coordinator, {})
+        config = await reset_for(revision, hello, coordinator, {})
     except UnsupportedError:  # each case says what it lacks
         return (await coordinator.reset({})).config
+    return {key: value for key, value in config.items() if key != PARTITIONS}
 
 
 @asynccontextmanager

@@ -22,7 +22,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fencepost.model.coordinator import spans
-from fencepost.model.history.words import first_names, plural
+from fencepost.model.history.words import first_names, plural, with_names
 from fencepost.model.revision import Revision
 from fencepost.model.revisions import revisions
 from fencepost.model.revisions.revisions import is_in_a_file
@@ -92,6 +92,7 @@ def print_certificate(
         _undecided(report, console)
         _known(report, console, rest)
         _unsupported(report, console, rest)
+        _noted(report, console, rest)
         _rules(report, console)
 
 
@@ -321,6 +322,34 @@ def _unsupported(certificate: Certificate, console: Console, report: str) -> Non
         cases = sum(count for _, count in rest)
         words = f"{plural(len(rest), 'more reason')}, which {report} has"
         say(console, f"  {cases:>{width}}  for {words}", "dim")
+    console.print()
+
+
+def _noted(certificate: Certificate, console: Console, report: str) -> None:
+    """Print what passed although Kafka answers otherwise, by the number of answers."""
+    noted = [result for result in certificate.of(Outcome.PASS) if result.notes]
+    if not noted:
+        return
+    names = ({} if result.recording is None else result.recording.names for result in noted)
+    notes = Counter(
+        with_names(note.partition(": ")[2] or note, own)
+        for result, own in zip(noted, names, strict=True)
+        for note in result.notes
+    ).most_common()
+    say(
+        console,
+        f"Passed with a note ({len(noted)}): no rule forbids it, Kafka answers otherwise",
+        "bold",
+    )
+    width = len(str(notes[0][1]))
+    for note, count in notes[:_NAMED]:
+        say(console, f"  {count:>{width}}  {note}")
+    if rest := notes[_NAMED:]:
+        say(
+            console,
+            f"  {'':>{width}}  and {plural(len(rest), 'more note')}, which {report} has",
+            "dim",
+        )
     console.print()
 
 

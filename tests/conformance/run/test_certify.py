@@ -33,6 +33,7 @@ from fencepost.conformance.run.link_faults import REQUIRED_REPEATS
 from fencepost.conformance.runtime.lag_meter import LagMeter, Samples
 from fencepost.conformance.targets.in_process import InProcessCoordinator, InProcessTarget
 from fencepost.conformance.targets.target import ScopeNeeds
+from fencepost.model.consumer.settings import ALL_SETTINGS
 from fencepost.model.coordinator import Answer, AsyncCoordinator, CoordinatorFailure, Hello, Send
 from fencepost.model.history.events import Answered, Event, Passed, Sent
 from fencepost.model.messages.errors import Error
@@ -522,6 +523,16 @@ async def test_an_api_of_which_no_version_works_leaves_the_verdict_open(name: st
     assert certificate.never_working() == ("OffsetCommit",)
     assert certificate.exit_code() == 2
     assert "unknown: no advertised version of OffsetCommit works" in certificate.summary()
+
+
+@at_once
+async def test_the_settings_of_a_target_are_those_that_a_broker_takes() -> None:
+    """Also those of the consumer protocol, without the number of partitions of our topics."""
+    revision = revisions.find("consumer-4.4")
+    target = InProcessTarget("model", revision, "0")
+    async with open_target(target, revision, Options()) as opened:
+        assert opened.config["group.consumer.session.timeout.ms"] == 45_000
+        assert opened.config.keys() <= ALL_SETTINGS.keys()
 
 
 @at_once
