@@ -16,24 +16,17 @@ from fencepost.model.history.events import Event
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import Table
 from fencepost.properties.departures.mutation_operators import chained, otherwise
-from fencepost.properties.oracle.oracle import Oracle
+from fencepost.properties.oracle.oracle import explained_by
 
 _TIMEOUTS = ("session timeout", "rebalance timeout", "join timeout", "sync timeout")
 """The tables of timers that remove a member."""
 
 
 def lost_timer(judge: Revision, config: Config, history: Sequence[Event], *, lag_ms: int) -> str:
-    """Return the rule of a timer that explains a wrong history if it removes nobody, or "".
-
-    A history that needs more states than an oracle follows is explained by none.
-    """
+    """Return the rule of a timer that explains a wrong history if it removes nobody, or ""."""
     for revision, rules in _without_timers(judge):
-        oracle = Oracle(revision, config, lag_ms=lag_ms)
-        for event in history:
-            if not oracle.holds():
-                break
-            oracle.observe(event)
-        if oracle.holds():
+        oracle = explained_by(revision, config, history, lag_ms=lag_ms)
+        if oracle is not None:
             struck = oracle.verdict().used
             return next((rule for rule in rules if rule in struck), "")
     return ""

@@ -25,7 +25,7 @@ from fencepost.model.revisions.consumer_releases import (
     PR_23542,
     heeds_no_subscription,
 )
-from fencepost.properties.oracle.oracle import Oracle
+from fencepost.properties.oracle.oracle import explained_by
 
 _RELEASES = {
     revision.name: revision
@@ -41,17 +41,9 @@ _RELEASES = {
 
 
 def permitting(judge: Revision, config: Config, history: Sequence[Event], *, lag_ms: int) -> str:
-    """Return the name of the first other revision that explains a history, or "".
-
-    A history that needs more states than an oracle follows is permitted by none.
-    """
+    """Return the name of the first other revision that explains a history, or ""."""
     for other in others(judge):
-        oracle = Oracle(other, config, lag_ms=lag_ms)
-        for event in history:
-            if not oracle.holds():
-                break
-            oracle.observe(event)
-        if oracle.holds():
+        if explained_by(other, config, history, lag_ms=lag_ms) is not None:
             return other.name
     return ""
 

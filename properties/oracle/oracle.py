@@ -48,7 +48,7 @@ phase is broken: its timer was to run longer, or was begun anew.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from msgspec.structs import replace
@@ -585,3 +585,18 @@ def judge(
     for event in history:
         oracle.observe(event)
     return oracle
+
+
+def explained_by(
+    revision: Revision, config: Config, history: Iterable[Event], *, lag_ms: int
+) -> Oracle | None:
+    """Return the oracle after a history, or None if the revision doesn't explain all of it.
+
+    A history that needs more states than an oracle follows is not explained.
+    """
+    oracle = Oracle(revision, config, lag_ms=lag_ms)
+    for event in history:
+        if not oracle.holds():
+            return None
+        oracle.observe(event)
+    return oracle if oracle.holds() else None
