@@ -355,11 +355,14 @@ def commit_point(
 
 
 def since(member: Member | None, partition: TopicPartition, value: int) -> Since:
-    """Compare the epoch since which a partition is a member's with that of a commit."""
-    assigned = dict(member.assigned) if member is not None else {}
-    if partition not in assigned:
+    """Compare the epoch since which a partition is a member's with that of a commit.
+
+    One that it is to give up is its own until then.
+    """
+    own = {} if member is None else dict((*member.assigned, *member.revoking))
+    if partition not in own:
         return Since.NEVER
-    return Since.BEFORE if assigned[partition] <= value else Since.AFTER
+    return Since.BEFORE if own[partition] <= value else Since.AFTER
 
 
 def deletion_point(

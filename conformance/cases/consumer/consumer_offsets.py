@@ -65,10 +65,14 @@ def _older_epoch(s: ConsumerScript) -> None:
 
 @case("CG-COMMIT-PARTITION-HELD")
 def commit_for_partitions_that_stay(s: ConsumerScript) -> None:
-    """A member commits with an older epoch for the partitions that it still has."""
+    """A member commits with an older epoch for partitions that it has, and is to give up."""
     _older_epoch(s)
     s.commit("A1", epoch=EpochOf("A1", back=1), parts=ALL)
     s.fetch("A1", parts=ALL)
+    s.join("C1")
+    s.beat("A1")
+    for number in ALL:
+        s.commit("A1", epoch=EpochOf("A1", back=1), parts=(number,))
 
 
 @case("CG-COMMIT-EPOCH-OLDER")
