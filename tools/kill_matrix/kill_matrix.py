@@ -18,6 +18,7 @@ from fencepost.model.revision import Revision
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.revisions.consumer_releases import CONSUMER_4_4
 from fencepost.properties.checking.checking import (
+    MACHINE_STOPS,
     excused,
     promises_of,
     stops_of,
@@ -284,9 +285,12 @@ def by_different_walks(revision: Revision, examples: int | None = None) -> Engin
     """Find a random walk whose answers the right model can't give, shrunk."""
     space = search_space_of(revision)
     examples = space.examples if examples is None else examples
-    walk = find_violation(
-        revision, reference=space.base, scopes=space.diff_scopes, max_examples=examples
-    )
+    try:
+        walk = find_violation(
+            revision, reference=space.base, scopes=space.diff_scopes, max_examples=examples
+        )
+    except MACHINE_STOPS:
+        return EngineResult(DIFFER, killed=None, note="the model stopped before it differed")
     if walk is None:
         return EngineResult(DIFFER, killed=False, cost=examples * len(space.diff_scopes))
     evidence = Evidence(Worlds(revision, replace(walk.scope, fold=False)), walk.run)
