@@ -257,7 +257,8 @@ def partitions_are_handed_on_after_acknowledgement(s: ConsumerScript) -> None:
     s.join("A1", "B1")
     s.beat("A1")
     s.beat("A1", owns=OwnedOf("A1", back=1))
-    s.beat("A1", owns=owned(0, 1, 2))
+    for given_up in ALL:
+        s.beat("A1", owns=owned(*(number for number in ALL if number != given_up)))
     s.keep("A1")
     s.beat("B1")
     s.beat("A1")
