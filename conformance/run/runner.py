@@ -616,9 +616,8 @@ async def reset_for(
     """
     if not revision.protocol.takes_topics:
         return (await coordinator.reset(settings)).config
-    heartbeats = (api for api in revision.apis if api.endswith("GroupHeartbeat"))
-    for api in heartbeats:
-        if api not in hello.apis:
+    for api in revision.apis:
+        if api.endswith("GroupHeartbeat") and api not in hello.apis:
             raise UnsupportedError(api)
     if TOPICS not in hello.features:
         raise UnsupportedError(f"{TOPICS}, a feature that {revision.name} needs")

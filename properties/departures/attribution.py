@@ -16,7 +16,7 @@ answers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import Enum
 from functools import cache, cached_property
@@ -310,13 +310,20 @@ def attributed(
         return Attribution("", "", plain.verdict)
     # A departure that makes another answer wrong hides a wrong field before it, but explains none.
     hidden = first.request_id if first.wrong is Wrong.DEVIATION else ""
-    known = (
-        attempt
-        for attempt in map(followed, tried)
-        if attempt.verdict.violation is not None and hidden not in attempt.tolerated
+
+    def furthest(tried: Iterable[tuple[Departure, ...]], least: _Followed) -> _Followed:
+        """Return the attempt that explains the most, and hides nothing; `least` if none does."""
+
+        def counts(attempt: _Followed) -> bool:
+            goes_wrong = attempt.verdict.violation is not None
+            return attempt.holds or (goes_wrong and hidden not in attempt.tolerated)
+
+        known = filter(counts, map(followed, tried))
+        return max(known, key=lambda attempt: attempt.reach, default=least)
+
+    best = _grown(
+        furthest(tried, plain), [d for d in own.values() if coordinator in d.of], furthest
     )
-    best = max(known, key=lambda attempt: attempt.reach, default=plain)
-    best = _grown(best, [d for d in own.values() if coordinator in d.of], followed)
     if best.reach <= plain.reach:
         return Attribution("", "", plain.verdict)
     best = _needed(best, followed)
@@ -327,7 +334,7 @@ def attributed(
 def _grown(
     best: _Followed,
     more: Sequence[Departure],
-    followed: Callable[[tuple[Departure, ...]], _Followed],
+    furthest: Callable[[Iterable[tuple[Departure, ...]], _Followed], _Followed],
 ) -> _Followed:
     """Add departures one by one, as long as each explains more.
 
@@ -335,11 +342,10 @@ def _grown(
     than the coordinator does.
     """
     while not best.holds:
-        wider = [followed((*best.together, d)) for d in more if d not in best.together]
-        next_best = max(wider, key=lambda attempt: attempt.reach, default=best)
-        if next_best.reach <= best.reach:
+        wider = furthest([(*best.together, d) for d in more if d not in best.together], best)
+        if wider.reach <= best.reach:
             break
-        best = next_best
+        best = wider
     return best
 
 

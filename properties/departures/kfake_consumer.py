@@ -593,12 +593,13 @@ def _of_the_live(own: Effect) -> Effect:
             each = work.fork()
             live = tuple(m for m in before.members if not m.is_released)
             each.group = replace(before, members=live)
+            is_double = _lists_twice(before)
             for done in own(each) or [each]:
                 done.group = replace(done.group, members=before.members)
                 for member_id in away:
                     done.group = done.group.with_target(member_id, before.target_of(member_id))
                 works += _kept_twice(done, twice)
-                if _lists_twice(before):
+                if is_double:
                     works += _listed_twice(done, before)
         return works
 

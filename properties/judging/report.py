@@ -254,9 +254,11 @@ class Certificate(Report[CaseResult]):
 
     def never_working(self) -> tuple[str, ...]:
         """Return the APIs that cases need, and of which each advertised version is broken."""
+        if not (broken := self.advertised.keys() - self.working.keys()):
+            return ()
         lacking = (r.case.steps for r in self.results if r.outcome is Outcome.UNSUPPORTED)
         needed = {step.api for steps in lacking for step in steps if isinstance(step, Request)}
-        return tuple(api for api in sorted(self.advertised) if api in needed - self.working.keys())
+        return tuple(sorted(broken & needed))
 
     def is_whole(self) -> bool:
         """Tell if the whole catalogue was run: no case was skipped or left out."""

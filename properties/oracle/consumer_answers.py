@@ -121,7 +121,7 @@ def taken_from(
 ) -> tuple[tuple[str, str], ...]:
     """Return the partitions in an answer to a heartbeat that are another member's, each with whose.
 
-    The sender may be answered under another id: what is its own is not taken.  `groups`: the group
+    Leaves out the sender's own, also if the answer names it by another id.  `groups`: the group
     after the heartbeat in each explanation; all must agree.  `ids`: of topics.  A partition is that
     of its topic's id, such as `AAAAAAAAAAAAAAAAAAAAAQ-0`.
     """

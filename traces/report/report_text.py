@@ -315,9 +315,7 @@ def _unsupported(certificate: Certificate, console: Console, report: str) -> Non
         return
     reasons = Counter(_lacking([result.message for result in results])).most_common()
     say(console, f"Unsupported ({len(results)}):", "bold")
-    width = len(str(reasons[0][1]))
-    for reason, count in reasons[:_NAMED]:
-        say(console, f"  {count:>{width}}  {reason}", COLOURS[Outcome.UNSUPPORTED])
+    width = _counted(reasons, console, COLOURS[Outcome.UNSUPPORTED])
     if rest := reasons[_NAMED:]:
         cases = sum(count for _, count in rest)
         words = f"{plural(len(rest), 'more reason')}, which {report} has"
@@ -341,9 +339,7 @@ def _noted(certificate: Certificate, console: Console, report: str) -> None:
         f"Passed with a note ({len(noted)}): no rule forbids it, Kafka answers otherwise",
         "bold",
     )
-    width = len(str(notes[0][1]))
-    for note, count in notes[:_NAMED]:
-        say(console, f"  {count:>{width}}  {note}")
+    width = _counted(notes, console)
     if rest := notes[_NAMED:]:
         say(
             console,
@@ -351,6 +347,14 @@ def _noted(certificate: Certificate, console: Console, report: str) -> None:
             "dim",
         )
     console.print()
+
+
+def _counted(rows: Sequence[tuple[str, int]], console: Console, style: str = "") -> int:
+    """Print the first rows, each after its number; return the width of the numbers."""
+    width = len(str(rows[0][1]))
+    for words, count in rows[:_NAMED]:
+        say(console, f"  {count:>{width}}  {words}", style)
+    return width
 
 
 def _lacking(reasons: Sequence[str]) -> Iterator[str]:

@@ -54,6 +54,16 @@ def test_another_revision_is_caught_by_a_rule_that_differs(target: str, rule: st
     assert rule in broken
 
 
+def explained_in(revision: str, seed: int) -> list[frozenset[Candidate]]:
+    """Return the candidates after each step of a random run of the model."""
+    run = RandomRun(revision, revision, seed)
+    after = []
+    for _ in range(25):
+        run.go(1)
+        after.append(frozenset(run.oracle.explanations()))
+    return after
+
+
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("revision", ["consumer-4.0", "consumer-4.3"])
 def test_shares_that_an_answer_excludes_make_no_difference(
@@ -61,17 +71,9 @@ def test_shares_that_an_answer_excludes_make_no_difference(
 ) -> None:
     """All shares of a member are followed, or those alone that lead to the observed assignment."""
 
-    def explained() -> list[frozenset[Candidate]]:
-        run = RandomRun(revision, revision, seed)
-        after = []
-        for _ in range(25):
-            run.go(1)
-            after.append(frozenset(run.oracle.explanations()))
-        return after
-
-    bounded = explained()
+    bounded = explained_in(revision, seed)
     monkeypatch.setattr(perform, "_observed_assignment", lambda _: None)
-    assert explained() == bounded
+    assert explained_in(revision, seed) == bounded
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -81,18 +83,14 @@ def test_partitions_that_others_own_make_a_difference_together(
 ) -> None:
     """A share is open where it matters only that the member has to wait: no target gets lost."""
 
-    def explained() -> list[set[ConsumerGroup]]:
-        run = RandomRun(revision, revision, seed)
-        after = []
-        for _ in range(25):
-            run.go(1)
-            groups = (group for c in run.oracle.explanations() for _, group in c.groups)
-            after.append({each.timeless() for group in groups for each in decided(group, None)})
-        return after
+    def targets() -> list[set[ConsumerGroup]]:
+        steps = explained_in(revision, seed)
+        groups = ([group for c in step for _, group in c.groups] for step in steps)
+        return [{each.timeless() for g in step for each in decided(g, None)} for step in groups]
 
-    together = explained()
+    together = targets()
     monkeypatch.setattr(perform, "_alike", lambda _: frozenset())
-    assert explained() == together
+    assert targets() == together
 
 
 def _broken(run: RandomRun) -> str:

@@ -65,7 +65,7 @@ def commit_by_an_id(s: ConsumerScript) -> None:
 
 
 def test_a_commit_by_the_id_of_a_topic_has_a_pytest_form() -> None:
-    """No heartbeat is beside it, so the library can send it."""
+    """Its trace has no heartbeat, so kafka-python can send each request."""
     (trace,) = traces_of("consumer-4.4", STORIES.entries)
     form = TRACE_FORMATS[LIBRARY](trace)
     assert "topic_id" in form
