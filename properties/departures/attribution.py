@@ -16,7 +16,7 @@ answers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from enum import Enum
 from functools import cache, cached_property
@@ -311,19 +311,14 @@ def attributed(
     # A departure that makes another answer wrong hides a wrong field before it, but explains none.
     hidden = first.request_id if first.wrong is Wrong.DEVIATION else ""
 
-    def furthest(tried: Iterable[tuple[Departure, ...]], least: _Followed) -> _Followed:
-        """Return the attempt that explains the most, and hides nothing; `least` if none does."""
+    def counts(attempt: _Followed) -> bool:
+        goes_wrong = attempt.verdict.violation is not None
+        return attempt.holds or (goes_wrong and hidden not in attempt.tolerated)
 
-        def counts(attempt: _Followed) -> bool:
-            goes_wrong = attempt.verdict.violation is not None
-            return attempt.holds or (goes_wrong and hidden not in attempt.tolerated)
-
-        known = filter(counts, map(followed, tried))
-        return max(known, key=lambda attempt: attempt.reach, default=least)
-
-    best = _grown(
-        furthest(tried, plain), [d for d in own.values() if coordinator in d.of], furthest
-    )
+    known = filter(counts, map(followed, tried))
+    best = max(known, key=lambda attempt: attempt.reach, default=plain)
+    grown = _grown(best, [d for d in own.values() if coordinator in d.of], followed)
+    best = grown if counts(grown) else best
     if best.reach <= plain.reach:
         return Attribution("", "", plain.verdict)
     best = _needed(best, followed)
@@ -334,7 +329,7 @@ def attributed(
 def _grown(
     best: _Followed,
     more: Sequence[Departure],
-    furthest: Callable[[Iterable[tuple[Departure, ...]], _Followed], _Followed],
+    followed: Callable[[tuple[Departure, ...]], _Followed],
 ) -> _Followed:
     """Add departures one by one, as long as each explains more.
 
@@ -342,10 +337,11 @@ def _grown(
     than the coordinator does.
     """
     while not best.holds:
-        wider = furthest([(*best.together, d) for d in more if d not in best.together], best)
-        if wider.reach <= best.reach:
+        wider = [followed((*best.together, d)) for d in more if d not in best.together]
+        furthest = max(wider, key=lambda attempt: attempt.reach, default=best)
+        if furthest.reach <= best.reach:
             break
-        best = wider
+        best = furthest
     return best
 
 
