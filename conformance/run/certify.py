@@ -6,15 +6,11 @@ explain it.  One that depends on latency counts only while the control group sho
 is quick; it counts as SHOULD at most if the answer itself was right.  A failure that a bad network
 link (lateness, a closed connection) or a loading coordinator may cause must repeat several times at
 the same request.  Every other result is unknown and is retried; it is never a pass.
-
-A server may be late, or down, while the others are quick.  So each has a control beside the cases,
-from the first case on it; a server that one case has for itself is control while that case runs.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
@@ -27,11 +23,10 @@ from typing import Any
 from fencepost.conformance.cases.case_registry import Entry, as_entry
 from fencepost.conformance.cases.script import INSTANCE_SINCE, SetUp
 from fencepost.conformance.run.attempts import FurtherAttempts, RunningAttempts
+from fencepost.conformance.run.controls import Controls, RunningControl
 from fencepost.conformance.run.end_of_target import EndOfTarget, failed, unsupported
 from fencepost.conformance.run.going_on import may_go_on, onward, remark_of, reported
 from fencepost.conformance.run.latency_monitor import (
-    CONTROL_APIS,
-    Control,
     lag_to_allow_ms,
     rests_on_lateness,
     verdict_of,
@@ -58,17 +53,15 @@ from fencepost.conformance.runtime.event_loop import (
     Turns,
     few_pauses,
     judged,
-    shared_task,
     side_by_side,
     timed,
 )
 from fencepost.conformance.runtime.lag_meter import CALM_WITHIN_S, LagMeter
-from fencepost.conformance.runtime.unavailable import TargetUnavailableError, needed_of_a_target
+from fencepost.conformance.runtime.unavailable import needed_of_a_target
 from fencepost.conformance.targets.target import (
     Configurable,
+    Described,
     Located,
-    Place,
-    Placed,
     ScopeNeeds,
     Target,
     apart,
@@ -167,94 +160,6 @@ def _blur(case: Plan, recording: Recording) -> str | None:
     return blurred(case, recording.times, recording.lag_ms)
 
 
-Scope = Callable[[str], AbstractAsyncContextManager[AsyncCoordinator]]
-
-
-@dataclass(frozen=True, slots=True)
-class RunningControl:
-    """A control that runs on a server.
-
-    `round_s`: seconds that one try of its timers takes; `lag_ms`: the lag when it began.
-    """
-
-    meter: LagMeter
-    round_s: float = 0.0
-    lag_ms: int = LEAST_LAG_MS
-    place: Place | None = None
-
-
-class Controls:
-    """The controls of a target with a real clock; `stack` ends them.
-
-    Raises TargetUnavailableError for a target without the APIs that a control needs.
-    """
-
-    def __init__(self, hello: Hello, config: Config, stack: AsyncExitStack) -> None:
-        if missing := [api for api in CONTROL_APIS if api not in hello.apis]:
-            raise TargetUnavailableError(
-                f"{hello.implementation} has a real clock and no {missing[0]}: how late such a "
-                f"target is, is measured by {', '.join(CONTROL_APIS)}"
-            )
-        self._hello = hello
-        self._session_ms = times_for(config, lag_ms=1).short_session
-        self._stack = stack
-        self._shared: dict[Place, asyncio.Task[RunningControl]] = {}
-
-    async def first(self, target: Target) -> RunningControl:
-        """Watch the server on which the target has its scopes unless a case needs another."""
-        control = await self._stack.enter_async_context(self._watching(target.scope))
-        if control.place is not None:
-            self._shared[control.place] = asyncio.create_task(_result(control))
-        return control
-
-    def meters(self) -> list[LagMeter]:
-        """Return the meters of the servers that cases share."""
-        tasks = (task for task in self._shared.values() if task.done() and not task.cancelled())
-        return [task.result().meter for task in tasks if task.exception() is None]
-
-    def worst_ms(self) -> int:
-        """Return the present latency of the slowest server that cases share, in ms."""
-        now = time.monotonic()
-        return max((meter.worst_ms(now, now) for meter in self.meters()), default=0)
-
-    @asynccontextmanager
-    async def beside(
-        self, scope: AsyncCoordinator, default: RunningControl
-    ) -> AsyncIterator[RunningControl]:
-        """Yield the control of a scope's server: one for all scopes that share the server."""
-        if not isinstance(scope, Placed):
-            yield default
-            return
-        place = scope.place
-        if place.is_brief:
-            async with self._watching(place.scope) as control:
-                yield control
-            return
-        if place not in self._shared:
-            entered = self._stack.enter_async_context(self._watching(place.scope))
-            self._shared[place] = shared_task(entered)
-        yield await asyncio.shield(self._shared[place])
-
-    @asynccontextmanager
-    async def _watching(self, scope: Scope) -> AsyncIterator[RunningControl]:
-        async with scope("control") as quick, scope("control timers") as timed:
-            place = quick.place if isinstance(quick, Placed) else None
-            outages = () if place is None else place.outages
-            control = Control(quick, timed, self._hello, self._session_ms, outages)
-            lag_ms = await control.warm_up()
-            measuring = asyncio.create_task(control.run())
-            try:
-                yield RunningControl(control.meter, control.round_s, lag_ms, place)
-            finally:
-                measuring.cancel()
-                with contextlib.suppress(asyncio.CancelledError):
-                    await measuring
-
-
-async def _result(control: RunningControl) -> RunningControl:
-    return control
-
-
 _ATTEMPTS = 3
 _LAST_PATIENCE_MS = 15_000
 _SPIKE_MS = 3000
@@ -344,7 +249,11 @@ async def certify(
             revision=revision.name,
             clock=hello.clock,
             config=config,
-            settings_source=dict(getattr(target, "settings_source", {})),
+            settings_source={
+                key: source
+                for key, source in getattr(target, "settings_source", {}).items()
+                if key in config
+            },
             advertised=dict(getattr(target, "advertised", hello.apis)),
             working=dict(hello.apis),
             broken=dict(getattr(target, "broken", {})),
@@ -352,6 +261,8 @@ async def certify(
                 *suite.end.remark(),
                 *_without_instances(hello, revision),
                 *getattr(target, "remarks", ()),
+                *(target.sources(config) if isinstance(target, Described) else ()),
+                *suite.timers_remark(),
                 *remark_of(results),
             ),
             results=tuple(results),
@@ -411,6 +322,14 @@ class OpenTarget:
     def _shares_end(self) -> bool:
         """Tell if a case that ends the target ends it for all others."""
         return self._control is not None and not self._target.hints.isolates
+
+    def timers_remark(self) -> tuple[str, ...]:
+        """Say that the target removes nobody, if the timers of its controls show it."""
+        tries = [len(meter.rounds) for meter in self._shared_meters() if meter.never_fires()]
+        if not tries:
+            return ()
+        silent = f"a member was silent {max(tries)} times, each time for longer than its session"
+        return (f"no session of the control group ended: {silent} timeout, and was never removed",)
 
     def _shared_meters(self) -> list[LagMeter]:
         own = [] if self._control is None else [self._control.meter]

@@ -19,33 +19,21 @@ rule's level if that is not enough, for then the answer may as well never come.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import itertools
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
-from msgspec import structs
-
-from fencepost.conformance.cases.script import subscription
+from fencepost.conformance.run.control_group import NOBODY, ControlGroup, Probe
 from fencepost.conformance.runtime.lag_meter import BEAT_S, LagMeter, TimerRound
 from fencepost.conformance.targets.target import Located
 from fencepost.model.coordinator import (
     AsyncCoordinator,
     CoordinatorFailure,
-    Hello,
-    Send,
     UnsupportedError,
 )
 from fencepost.model.history.events import Event
 from fencepost.model.messages.errors import MOVING, Error
-from fencepost.model.messages.messages import (
-    HeartbeatRequest,
-    JoinGroupRequest,
-    JoinProtocol,
-    SyncGroupRequest,
-)
 from fencepost.model.plans.times import LEAST_LAG_MS
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import LEVELS, Level
@@ -53,63 +41,11 @@ from fencepost.properties.judging.answer_diff import Recording
 from fencepost.properties.oracle.oracle import judge
 from fencepost.properties.oracle.verdict import Verdict, Violation
 
-_NO_ID_FIRST = 3
-
-
-def _join_version(versions: Sequence[int]) -> int:
-    """Return the highest version of a join that hands out no id first, or the lowest."""
-    return max((v for v in versions if v <= _NO_ID_FIRST), default=versions[0])
-
-
-class Probe:
-    """Single requests on one connection; after a failure, on a new one.
-
-    `name`: of its connections, and in messages; `within_s`: seconds that an answer may take.
-    """
-
-    def __init__(self, coordinator: AsyncCoordinator, name: str, within_s: float) -> None:
-        self._coordinator = coordinator
-        self._name = name
-        self._within_s = within_s
-        self._requests = itertools.count(1)
-        self._connections = itertools.count(1)
-        self._connection = name
-
-    async def ask(self, api: str, version: int, body: dict[str, Any]) -> dict[str, Any]:
-        """Send a request and return its answer.
-
-        Raises CoordinatorFailure if there is none, or its connection ended.
-        """
-        request_id = f"{self._name}-{next(self._requests)}"
-        send = Send(request_id, self._connection, "fencepost", api, version, body)
-        answers = list(await self._coordinator.send(send))
-        end = time.monotonic() + self._within_s
-        while time.monotonic() < end:
-            for answer in answers:
-                if answer.id != request_id:
-                    continue
-                if answer.body is None:
-                    raise CoordinatorFailure(
-                        f"the connection of the {self._name}'s {api} was closed"
-                    )
-                return dict(answer.body)
-            answers = list(await self._coordinator.advance(1000))
-        raise CoordinatorFailure(
-            f"the {self._name}'s {api} was not answered within {self._within_s:g} s"
-        )
-
-    async def hang_up(self) -> None:
-        """End the connection; the next request takes another."""
-        with contextlib.suppress(CoordinatorFailure, UnsupportedError):
-            await self._coordinator.disconnect(self._connection)
-        self._connection = f"{self._name} {next(self._connections)}"
-
-
 _LONGEST_REST_S = 1.0
 _ANSWER_CAP_S = 30.0
 _LONGEST_LAG_S = 15.0
-CONTROL_APIS = ("JoinGroup", "SyncGroup", "Heartbeat")
-"""APIs that a target must have, so that its latency can be measured."""
+_GONE = {Error.UNKNOWN_MEMBER_ID.value, Error.GROUP_ID_NOT_FOUND.value}
+"""Codes for the heartbeat of a member that was removed, its group perhaps with it."""
 
 
 class Control:
@@ -122,17 +58,13 @@ class Control:
         self,
         quick: AsyncCoordinator,
         timed: AsyncCoordinator,
-        hello: Hello,
-        session_ms: int,
+        group: ControlGroup,
         outages: Sequence[tuple[float, float]] = (),
     ) -> None:
         self._scope = quick
         self._quick = Probe(quick, "control", _ANSWER_CAP_S)
         self._timed = Probe(timed, "control", _ANSWER_CAP_S)
-        self._join_version = _join_version(hello.versions("JoinGroup"))
-        self._sync_version = hello.apis["SyncGroup"][0]
-        self._beat_version = hello.apis["Heartbeat"][0]
-        self._session_ms = session_ms
+        self._group = group
         self._rounds = itertools.count(1)
         self._usual: object = None
         self.meter = LagMeter(outages=outages)
@@ -140,7 +72,7 @@ class Control:
     @property
     def round_s(self) -> float:
         """Return the seconds that one try of its timers takes on a quick target."""
-        return (self._session_ms + LEAST_LAG_MS) / 1000
+        return (self._group.session_ms + LEAST_LAG_MS) / 1000
 
     async def run(self) -> None:
         """Measure until cancelled.  Note failures, and try again."""
@@ -170,11 +102,11 @@ class Control:
         """Send a heartbeat; return True if it was answered."""
         try:
             with self.meter.measured():
-                body = await self._heartbeat(self._quick, "control", "nobody", -1)
+                code = await self._group.heartbeat(self._quick, "control", NOBODY, 1)
         except (CoordinatorFailure, UnsupportedError):
             await self._quick.hang_up()
             return False
-        await self._look_for_a_move(body.get("errorCode"))
+        await self._look_for_a_move(code)
         return True
 
     async def _look_for_a_move(self, code: object) -> None:
@@ -194,11 +126,7 @@ class Control:
         return isinstance(self._scope, Located) and await self._scope.stays()
 
     async def _expire(self) -> None:
-        """Let a member join, sync, fall silent, and check if it was removed; again and again.
-
-        It syncs because a coordinator may have lost the timer that a join starts (KAFKA-9752).  A
-        case finds that fault; here it would make all other results doubtful.
-        """
+        """Let a member join, fall silent, and check if it was removed; again and again."""
         rest_s = BEAT_S
         while True:
             try:
@@ -214,44 +142,12 @@ class Control:
     async def _timer_round(self, group: str) -> TimerRound:
         """Try a timer once.  Raises CoordinatorFailure, UnsupportedError."""
         began = time.monotonic()
-        member_id = await self._join(group)
-        await self._sync(group, member_id)
-        await asyncio.sleep(self._session_ms / 1000)
+        member_id, epoch = await self._group.join(self._timed, group)
+        await asyncio.sleep(self._group.session_ms / 1000)
         lag_ms = self.meter.lag_ms(began, time.monotonic())
         await asyncio.sleep(min(lag_ms / 1000, _LONGEST_LAG_S))
-        body = await self._heartbeat(self._timed, group, member_id, 1)
-        fired = body.get("errorCode") == Error.UNKNOWN_MEMBER_ID.value
-        return TimerRound(began, time.monotonic(), fired)
-
-    async def _join(self, group: str) -> str:
-        message = JoinGroupRequest(
-            group_id=group,
-            session_timeout_ms=self._session_ms,
-            rebalance_timeout_ms=self._session_ms if self._join_version > 0 else -1,
-            member_id="",
-            protocol_type="consumer",
-            protocols=(JoinProtocol(name="range", metadata=subscription("control")),),
-        )
-        version = self._join_version
-        body = await self._timed.ask("JoinGroup", version, message.to_body(version))
-        if body.get("errorCode") == Error.MEMBER_ID_REQUIRED.value:
-            message = structs.replace(message, member_id=str(body.get("memberId", "")))
-            body = await self._timed.ask("JoinGroup", version, message.to_body(version))
-        if (code := body.get("errorCode")) != 0:
-            raise CoordinatorFailure(f"the control's JoinGroup was refused: {code}")
-        return str(body.get("memberId", ""))
-
-    async def _sync(self, group: str, member_id: str) -> None:
-        message = SyncGroupRequest(group_id=group, generation_id=1, member_id=member_id)
-        version = self._sync_version
-        await self._timed.ask("SyncGroup", version, message.to_body(version))
-
-    async def _heartbeat(
-        self, probe: Probe, group: str, member_id: str, generation: int
-    ) -> dict[str, Any]:
-        message = HeartbeatRequest(group_id=group, generation_id=generation, member_id=member_id)
-        version = self._beat_version
-        return await probe.ask("Heartbeat", version, message.to_body(version))
+        code = await self._group.heartbeat(self._timed, group, member_id, epoch)
+        return TimerRound(began, time.monotonic(), code in _GONE)
 
 
 GENEROUS_MS = 30_000

@@ -28,7 +28,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field, replace
 
-from fencepost.conformance.run.latency_monitor import Probe
+from fencepost.conformance.run.control_group import Probe
 from fencepost.conformance.runtime.lag_meter import LagMeter
 from fencepost.conformance.targets.target import UNSOLICITED
 from fencepost.model.coordinator import (

@@ -15,7 +15,13 @@ from typing import Protocol, Self, runtime_checkable
 
 from msgspec.structs import replace
 
-from fencepost.model.coordinator import Answer, AsyncCoordinator, CoordinatorFailure, Provenance
+from fencepost.model.coordinator import (
+    Answer,
+    AsyncCoordinator,
+    Config,
+    CoordinatorFailure,
+    Provenance,
+)
 from fencepost.model.plans.steps import Plan, Request
 
 NO_LIMIT = 2**31 - 1
@@ -165,6 +171,15 @@ class Clocked(Protocol):
 
     def read_at(self, answer: Answer) -> float:
         """Return the time when an answer was read, in seconds of the monotonic clock."""
+        ...
+
+
+@runtime_checkable
+class Described(Protocol):
+    """A target that says where its settings are from."""
+
+    def sources(self, config: Config) -> tuple[str, ...]:
+        """Return sentences about the settings that are in force."""
         ...
 
 

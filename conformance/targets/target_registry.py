@@ -22,8 +22,9 @@ from fencepost.model.bad_input import BadInputError
 from fencepost.model.bridge.mixed_protocol import MIXED
 from fencepost.model.classic.classic_protocol import CLASSIC
 from fencepost.model.consumer.consumer_protocol import CONSUMER
+from fencepost.model.consumer.settings import BROKER_SETTINGS
 from fencepost.model.consumer.streams import STREAMS
-from fencepost.model.coordinator import CONFIG_DEFAULTS, Coordinator
+from fencepost.model.coordinator import Coordinator, named
 from fencepost.model.revision import Revision
 from fencepost.model.revisions import revisions
 from fencepost.model.revisions.mixed_releases import MIXED_REVISIONS
@@ -88,7 +89,8 @@ class TargetOptions:
 
     def broker_properties(self) -> dict[str, str]:
         """All settings for a broker that is started here, as its configuration has them."""
-        group = {k: str(NO_LIMIT if v is None else v) for k, v in self.settings.items()}
+        words = named(self.settings)
+        group = {k: str(NO_LIMIT if v is None else v) for k, v in words.items()}
         return group | dict(self.properties)
 
 
@@ -119,7 +121,7 @@ def find_target(name: str, options: TargetOptions) -> Target:
         key, value = next(iter(options.properties.items()))
         raise UnknownTargetError(
             f"'{key}={value}' is not a group setting; these are "
-            f"{', '.join(CONFIG_DEFAULTS)}. Only a broker that is started here "
+            f"{', '.join(BROKER_SETTINGS)}. Only a broker that is started here "
             f"({', '.join(_STARTED)}) takes others, and {name} is not one"
         )
     if options.settings and kind in _KINDS and kind not in _SET:

@@ -25,3 +25,5 @@ SETTINGS: Config = {
 """Kafka's settings that this protocol knows, and their defaults; None: no limit."""
 ALL_SETTINGS: Config = {**CONFIG_DEFAULTS, **SETTINGS}
 """Those of the classic protocol, too."""
+BROKER_SETTINGS: Config = {k: v for k, v in ALL_SETTINGS.items() if k != PARTITIONS}
+"""Those that are a broker's."""

@@ -3,7 +3,8 @@
 Where a target doesn't tell a setting, Kafka's default is assumed, and answers are judged by it.  A
 failure depends on the assumption if its history holds, or goes further, under another value.  The
 values to try come from what was seen: the wait of the first joins, the session timeouts that were
-refused and accepted, the number of members at a refusal, Kafka's own limits.
+refused and accepted, the number of members at a refusal, the heartbeat intervals that answers name;
+of other settings Kafka's own values, and usual ones.
 """
 
 from __future__ import annotations
@@ -12,6 +13,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from fencepost.model.consumer.settings import (
+    ASSIGNMENT_INTERVAL,
+    HEARTBEAT_INTERVAL,
+    MAX_SIZE,
+    SESSION_TIMEOUT,
+)
 from fencepost.model.coordinator import METADATA_LIMIT, RECORD_LIMIT, Config
 from fencepost.model.history.events import Answered, Event, Sent
 from fencepost.model.history.words import plural
@@ -30,6 +37,8 @@ _KAFKAS: Mapping[str, tuple[int | None, ...]] = {
     METADATA_LIMIT: (4_096,),
     RECORD_LIMIT: (1_048_588,),
     INTERVAL: (None, 1_000),
+    ASSIGNMENT_INTERVAL: (0, 1_000),
+    SESSION_TIMEOUT: (5_000, 6_000, 10_000, 15_000, 20_000, 30_000, 45_000, 60_000),
 }
 _LARGEST = 8
 """The largest limit of members to try; no case has more members."""
@@ -118,9 +127,11 @@ def _values(key: str, failed: Iterable[CaseResult]) -> tuple[int | None, ...]:
         return tuple(dict.fromkeys((*likely, 0)))
     if key in {LEAST, MOST}:
         return _bounds(key, recordings)
-    if key == SIZE:
-        codes = {code for each in recordings for _, code in _joins(each.history)}
+    if key in {SIZE, MAX_SIZE}:
+        codes = {code for each in recordings for code in _codes(each.history)}
         return tuple(range(1, _LARGEST)) if Error.GROUP_MAX_SIZE_REACHED.value in codes else ()
+    if key == HEARTBEAT_INTERVAL:
+        return tuple(sorted({ms for each in recordings for ms in _intervals(each.history)}))
     return _KAFKAS.get(key, ())
 
 
@@ -136,6 +147,22 @@ def _first_waits(recording: Recording) -> Iterator[int]:
                 wait_ms = event.at_ms - sent[event.answer.id]
                 yield round(wait_ms / _ROUND_MS) * _ROUND_MS
                 return
+
+
+def _codes(history: Iterable[Event]) -> Iterator[object]:
+    """Yield the error code of each answer."""
+    for event in history:
+        if isinstance(event, Answered) and event.answer.body:
+            yield event.answer.body.get("errorCode")
+
+
+def _intervals(history: Iterable[Event]) -> Iterator[int]:
+    """Yield the heartbeat intervals that answers name, in ms."""
+    for event in history:
+        if isinstance(event, Answered) and event.answer.body:
+            named = event.answer.body.get("heartbeatIntervalMs")
+            if isinstance(named, int) and named > 0:
+                yield named
 
 
 def _joins(history: Iterable[Event]) -> Iterator[tuple[int, object]]:

@@ -63,6 +63,7 @@ class RealClockModel(AsyncCoordinator):
     """The model on the event loop's clock.  `late_ms`: how long its answers are on their way.
 
     `stalls`: when it handles nothing; they are counted from `since`, in seconds of the loop.
+    `in_fact`: settings that it doesn't admit.
     """
 
     def __init__(
@@ -74,8 +75,10 @@ class RealClockModel(AsyncCoordinator):
         lie: Lie = honest,
         stalls: Stalls = NEVER,
         since: float | None = None,
+        in_fact: Config | None = None,
     ) -> None:
         self._stalls = stalls
+        self._in_fact = in_fact or {}
         self._since = asyncio.get_running_loop().time() if since is None else since
         self._settings = dict(settings)
         self._late_ms = late_ms
@@ -84,8 +87,8 @@ class RealClockModel(AsyncCoordinator):
         self._clock = asyncio.get_running_loop().time
         self._begin()
 
-    def _begin(self) -> None:
-        self._inner.reset(self._settings)
+    def _begin(self, topics: Topics | None = None) -> None:
+        self._inner.reset({**self._settings, **self._in_fact}, topics)
         self._begun = self._clock()
         self._model_ms = 0
         self._sent: dict[str, Send] = {}
@@ -130,11 +133,10 @@ class RealClockModel(AsyncCoordinator):
 
     async def reset(self, config: Config, topics: Topics | None = None) -> Reset:
         """Begin again; the settings are fixed, as a broker's."""
-        del topics
         if unknown := sorted(set(config) - set(self._settings)):
             raise UnsupportedError(unknown[0])
-        self._begin()
-        return Reset(self._settings)
+        self._begin(topics)
+        return Reset(self._settings, topics=topics or {})
 
     async def send(self, request: Send) -> list[Answer]:
         """Handled now; answered when the answer has arrived."""
@@ -185,8 +187,10 @@ class RealClockTarget:
         to_control: Lie = honest,
         settings: Mapping[str, int | None] | None = None,
         stalls: Stalls = NEVER,
+        in_fact: Config | None = None,
     ) -> None:
         self._stalls = stalls
+        self._in_fact = in_fact
         self._since: float | None = None
         self.name = "real-clock"
         self.capacity = 100
@@ -226,4 +230,5 @@ class RealClockTarget:
             lie=self._lie if in_case else self._to_control,
             stalls=self._stalls,
             since=self._since,
+            in_fact=self._in_fact,
         )

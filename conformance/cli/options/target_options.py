@@ -36,7 +36,8 @@ from fencepost.conformance.targets.tcp.security import (
     SecurityOptionError,
     tls_context,
 )
-from fencepost.model.coordinator import CONFIG_DEFAULTS
+from fencepost.model.consumer.settings import BROKER_SETTINGS
+from fencepost.model.coordinator import NAMED_VALUES, numbered
 from fencepost.model.history.words import plural
 from fencepost.model.table.table import Level
 from fencepost.properties.judging.known_failures import KnownFailure
@@ -66,15 +67,17 @@ def _settings(
     for value in values:
         key, equals, text = value.partition("=")
         if not key or not equals:
-            known = ", ".join(CONFIG_DEFAULTS)
+            known = ", ".join(BROKER_SETTINGS)
             raise click.BadParameter(f"{value!r} is not KEY=VALUE; the group settings are {known}")
-        if key not in CONFIG_DEFAULTS:
+        if key not in BROKER_SETTINGS:
             settings.other[key] = text
             continue
         try:
-            settings.group[key] = None if text == "none" else int(text)
-        except ValueError:
-            raise click.BadParameter(f"{value!r}: {text!r} is not a whole number") from None
+            number = None if text == "none" else text if key in NAMED_VALUES else int(text)
+            settings.group.update(numbered({key: number}))
+        except ValueError as error:
+            why = error if key in NAMED_VALUES else f"{text!r} is not a whole number"
+            raise click.BadParameter(f"{value!r}: {why}") from None
     return settings
 
 

@@ -18,7 +18,7 @@ from functools import partial
 from typing import TypeVar
 
 from fencepost.conformance.run.certify import OpenTarget
-from fencepost.conformance.run.latency_monitor import Probe
+from fencepost.conformance.run.control_group import NOBODY, Probe, control_group
 from fencepost.conformance.run.link_faults import (
     REQUIRED_REPEATS,
     RepeatedFailures,
@@ -45,7 +45,6 @@ from fencepost.conformance.search.fuzz.tally import Budget, FailureKey, OnTally,
 from fencepost.conformance.targets.target import Configurable, ScopeNeeds, Target
 from fencepost.model.coordinator import RECORD_LIMIT, Config, CoordinatorFailure, UnsupportedError
 from fencepost.model.history.events import Sent
-from fencepost.model.messages.messages import HeartbeatRequest
 from fencepost.model.plans.steps import Plan
 from fencepost.properties.judging.outcome import CaseResult
 
@@ -295,10 +294,8 @@ class Fuzzer:
         try:
             async with asyncio.timeout(_ALIVE_S), self._target.scope("alive") as coordinator:
                 await coordinator.reset({})
-                version = self._suite.hello.apis["Heartbeat"][0]
-                nobody = HeartbeatRequest(group_id="alive", generation_id=1, member_id="nobody")
-                asker = Probe(coordinator, "alive", _ALIVE_S)
-                await asker.ask("Heartbeat", version, nobody.to_body(version))
+                group = control_group(self._suite.hello, self._suite.config)
+                await group.heartbeat(Probe(coordinator, "alive", _ALIVE_S), "alive", NOBODY, 1)
         except (TimeoutError, CoordinatorFailure, UnsupportedError):
             return False
         return True

@@ -8,8 +8,12 @@
 - The limit of members: many joins of one group; beyond the limit they get GROUP_MAX_SIZE_REACHED.
   A limit of `_MANY` members or more is not seen.
 
-Each join has a connection and, but for the last, a group of its own.  Nothing can be said of the
-interval of the cleaner, and of the limits of what is written.
+- Of the consumer protocol, the session timeout: many members join at once, and each sends one
+  heartbeat at another time; the first that is unknown then was removed since the last that was not.
+- The heartbeat interval: the answers to their joins name it.
+
+Each join has a connection and, but for that of the limit, a group of its own.  Nothing can be said
+of the interval of the cleaner, and of the limits of what is written.
 
 Source: protocol.md section 2; Kafka's documentation of the settings.
 """
@@ -18,11 +22,16 @@ from __future__ import annotations
 
 import asyncio
 import time
+import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
 
+from fencepost.conformance.runtime.event_loop import cancel_all
 from fencepost.conformance.targets.tcp.broker_connection import Door, Ended, ask
+from fencepost.model.consumer.settings import HEARTBEAT_INTERVAL, SESSION_TIMEOUT
+from fencepost.model.messages.consumer_messages import ConsumerGroupHeartbeatRequest
 from fencepost.model.messages.errors import Error
 
 DELAY = "group.initial.rebalance.delay.ms"
@@ -54,6 +63,14 @@ _MANY = 32
 _ID_FIRST_SINCE = 4
 _METADATA = "AAAAAAAA/////w=="
 """A consumer's subscription, version 0, to no topics."""
+
+_STEP_MS = 125
+_LONGEST_MS = 46_000
+"""Sessions up to this long are measured, to a step; Kafka's default is 45 s."""
+
+_ROUND_MS = 500
+"""A session is most likely a multiple of this; a removal may lag a step behind it.  So what is
+measured is too short by two steps at most, which is less than the least lag that is allowed for."""
 
 _ACCEPTED = frozenset({Error.NONE.value, Error.MEMBER_ID_REQUIRED.value})
 
@@ -218,3 +235,111 @@ async def _size(joins: _Joins, session_ms: int, measurement: Measurement) -> Non
     ) == {Error.GROUP_MAX_SIZE_REACHED.value}
     if full:
         measurement.settings[SIZE] = _MANY - refused
+
+
+async def measured_session(
+    door: Door, versions: tuple[int, int], name: Callable[[], str], unknown: frozenset[str]
+) -> Measurement:
+    """Measure those of the unknown settings of the consumer protocol that can be.
+
+    `versions`: those of ConsumerGroupHeartbeat that work; `name`: makes the id of a new group.  It
+    takes as long as a session, at most `_LONGEST_MS`.  Raises OSError.
+    """
+    measurement = Measurement()
+    if not {SESSION_TIMEOUT, HEARTBEAT_INTERVAL} & unknown:
+        return measurement
+    members = _Members(door, versions[1])
+    if SESSION_TIMEOUT not in unknown:
+        await members.joined(name())
+    elif (session_ms := await _session_ms(members, name)) is not None:
+        measurement.settings[SESSION_TIMEOUT] = session_ms
+    else:
+        measurement.remarks.append(
+            f"no silent member of the consumer protocol was removed within {_LONGEST_MS} ms"
+            if members.intervals
+            else "no join of the consumer protocol was accepted"
+        )
+    if HEARTBEAT_INTERVAL in unknown and len(members.intervals) == 1:
+        measurement.settings[HEARTBEAT_INTERVAL] = next(iter(members.intervals))
+    return measurement
+
+
+@dataclass(frozen=True, slots=True)
+class _Members:
+    """Members of the consumer protocol.  `intervals`: the heartbeat intervals that they got, ms."""
+
+    door: Door
+    version: int
+    intervals: set[int] = field(default_factory=set)
+
+    async def joined(self, group_id: str) -> tuple[str, int] | None:
+        """Join; return the member's id and epoch, or None if it is refused.  Raises OSError."""
+        member_id = str(uuid.uuid5(uuid.NAMESPACE_URL, group_id)) if self.version > 0 else ""
+        join = ConsumerGroupHeartbeatRequest(
+            group_id=group_id,
+            member_id=member_id,
+            member_epoch=0,
+            rebalance_timeout_ms=60_000,
+            subscribed_topic_names=("no-topic",),
+            topic_partitions=(),
+        )
+        answer = await self._answer(join)
+        if answer.get("errorCode") != Error.NONE.value:
+            return None
+        if (interval := answer.get("heartbeatIntervalMs")) is not None:
+            self.intervals.add(interval)
+        return str(answer.get("memberId") or member_id), int(answer.get("memberEpoch") or 0)
+
+    async def is_known(self, group_id: str, member_id: str, epoch: int) -> bool | None:
+        """Send a heartbeat; return True if the member is known, None for another answer."""
+        beat = ConsumerGroupHeartbeatRequest(
+            group_id=group_id, member_id=member_id, member_epoch=epoch
+        )
+        code = (await self._answer(beat)).get("errorCode")
+        if code in {Error.UNKNOWN_MEMBER_ID.value, Error.GROUP_ID_NOT_FOUND.value}:
+            return False
+        return True if code == Error.NONE.value else None
+
+    async def _answer(self, message: ConsumerGroupHeartbeatRequest) -> Mapping[str, Any]:
+        body = message.to_body(self.version)
+        try:
+            event = await ask(
+                self.door, "ConsumerGroupHeartbeat", self.version, body, timeout_s=_DELAY_S
+            )
+        except TimeoutError:
+            return {}
+        return {} if isinstance(event, Ended) or event.decoded.body is None else event.decoded.body
+
+
+async def _session_ms(members: _Members, name: Callable[[], str]) -> int | None:
+    """Return the session timeout, in ms; None if no member was seen to be removed."""
+    waits = range(_STEP_MS // 2, _LONGEST_MS + _STEP_MS, _STEP_MS)
+    gate = asyncio.Semaphore(_AT_ONCE)
+    known: dict[int, bool] = {}
+
+    async def look(wait_ms: int) -> int | None:
+        group_id = name()
+        async with gate:
+            began = time.monotonic()
+            who = await members.joined(group_id)
+            if who is None or not await members.is_known(group_id, *who):
+                return None
+        await asyncio.sleep(max(0.0, began + wait_ms / 1000 - time.monotonic()))
+        is_known = await members.is_known(group_id, *who)
+        if is_known is not None:
+            known[wait_ms] = is_known
+        return wait_ms if is_known is False else None
+
+    looks = [asyncio.create_task(look(wait_ms)) for wait_ms in waits]
+    gone: int | None = None
+    try:
+        for each in asyncio.as_completed(looks):
+            if (gone := await each) is not None:
+                break
+    finally:
+        await cancel_all(looks)
+    if gone is None:
+        return None
+    kept = max((wait for wait, is_known in known.items() if is_known and wait < gone), default=0)
+    likely = gone // _ROUND_MS * _ROUND_MS
+    return likely if likely >= max(kept - _STEP_MS, 1) else kept

@@ -9,12 +9,6 @@ and the topic of this run are removed; their names are unique.
 when every open scope waits for it.  The restart waits for a case that has not come to its failover
 yet, or has gone on after one.  A case that begins while the broker is down waits until it is up.
 
-`probe` tries each advertised version, on a connection of its own, with a group of its own that does
-not exist and an unknown member.  Kafka answers that at once and changes nothing.  A version is
-broken if its answer cannot be read to its end, if the connection is closed each time, or if there
-is no answer.  A join alone may have no answer: a coordinator may park any join, and some park even
-those that Kafka refuses at once.
-
 Source: protocol.md section 9; cli.md, "Targets"; Kafka's protocol guide (offsets in ZooKeeper);
 librdkafka's mock cluster advertises versions that it can't speak (targets.md).
 """
@@ -36,15 +30,10 @@ from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.targets.target import HelperFailedError, Hints, Target
 from fencepost.conformance.targets.tcp.broker_connection import (
     ConnectionPool,
-    Door,
-    Ended,
-    ask,
-    is_readable,
 )
 from fencepost.conformance.targets.tcp.cluster_admin import (
     CONSUMER_BEAT,
     DEADLINES,
-    MEMBER,
     PARTITIONS,
     AccessError,
     Admin,
@@ -53,7 +42,11 @@ from fencepost.conformance.targets.tcp.cluster_admin import (
     RefusedError,
     UnreadableError,
 )
-from fencepost.conformance.targets.tcp.measured_settings import MEASURABLE, measured
+from fencepost.conformance.targets.tcp.measured_settings import (
+    MEASURABLE,
+    measured,
+    measured_session,
+)
 from fencepost.conformance.targets.tcp.namespacing import PREFIX, Names
 from fencepost.conformance.targets.tcp.security import (
     PLAINTEXT,
@@ -61,7 +54,6 @@ from fencepost.conformance.targets.tcp.security import (
     AddressError,
     Security,
     parse_address,
-    refusal,
 )
 from fencepost.conformance.targets.tcp.tcp_coordinator import TcpScope
 from fencepost.conformance.targets.tcp.transactions import (
@@ -70,26 +62,21 @@ from fencepost.conformance.targets.tcp.transactions import (
     Transactions,
     offers_transactions,
 )
-from fencepost.model.consumer.settings import ASSIGNMENT_INTERVAL, SETTINGS
+from fencepost.conformance.targets.tcp.version_probe import Findings, probe, working_ranges
+from fencepost.model.consumer.settings import ASSIGNMENT_INTERVAL, BROKER_SETTINGS, SETTINGS
 from fencepost.model.coordinator import (
     CONFIG_DEFAULTS,
     TOPICS,
     AsyncCoordinator,
+    Config,
     CoordinatorFailure,
     Hello,
     Provenance,
     UnsupportedError,
+    named,
 )
 from fencepost.model.coordinator import PARTITIONS as PARTITIONS_OF_TOPICS
-from fencepost.model.messages.consumer_messages import (
-    ConsumerGroupDescribeRequest,
-    ConsumerGroupHeartbeatRequest,
-)
 from fencepost.model.messages.draft_messages import ALL_APIS
-from fencepost.model.messages.streams_messages import (
-    StreamsGroupDescribeRequest,
-    StreamsGroupHeartbeatRequest,
-)
 
 HangUp = Callable[[], None]
 _QUIET_S = 0.5
@@ -223,136 +210,6 @@ class Failovers:
                 done.cancel()
 
 
-_AT_ONCE = 32
-_ATTEMPTS = 3
-"""A connection may end by the link's fault; so often at one version, it is the broker's."""
-_MAY_PARK = "JoinGroup"
-
-Findings = dict[str, dict[int, str | None]]
-"""API → version → the reason why it is broken, None for one that works."""
-
-
-def harmless(api: str, version: int, group_id: str) -> dict[str, Any]:
-    """Return a request that changes nothing; writing leaves out what a version lacks."""
-    member = {"groupId": group_id, "generationId": 1, "memberId": MEMBER}
-    match api:
-        case "JoinGroup":
-            return {
-                "groupId": group_id,
-                "sessionTimeoutMs": 10_000,
-                "rebalanceTimeoutMs": 10_000,
-                "memberId": MEMBER,
-                "protocolType": "consumer",
-                "protocols": [{"name": "range", "metadata": ""}],
-            }
-        case "SyncGroup" | "Heartbeat":
-            return member
-        case "LeaveGroup":
-            rows = {"members": [{"memberId": MEMBER}]} if version >= 3 else {"memberId": MEMBER}
-            return {"groupId": group_id, **rows}
-        case "OffsetCommit":
-            return {"groupId": group_id, "generationIdOrMemberEpoch": 1, "memberId": MEMBER}
-        case "TxnOffsetCommit":
-            return {"transactionalId": group_id, **member}
-        case "OffsetFetch":
-            groups = {"groups": [{"groupId": group_id, "memberEpoch": -1}]}
-            return groups if version >= 8 else {"groupId": group_id}
-        case "DescribeGroups":
-            return {"groups": [group_id]}
-        case "DeleteGroups":
-            return {"groupsNames": [group_id]}
-        case "OffsetDelete":
-            return {"groupId": group_id}
-        case "ConsumerGroupHeartbeat":
-            beat = ConsumerGroupHeartbeatRequest(
-                group_id=group_id, member_id=MEMBER, member_epoch=1
-            )
-            return beat.to_body(version)
-        case "StreamsGroupHeartbeat":
-            task = StreamsGroupHeartbeatRequest(group_id=group_id, member_id=MEMBER, member_epoch=1)
-            return task.to_body(version)
-        case "ConsumerGroupDescribe":
-            return ConsumerGroupDescribeRequest(group_ids=(group_id,)).to_body(version)
-        case "StreamsGroupDescribe":
-            return StreamsGroupDescribeRequest(group_ids=(group_id,)).to_body(version)
-        case _:
-            return {}
-
-
-async def probe(
-    door: Door,
-    advertised: Mapping[str, tuple[int, int]],
-    prefix: str,
-    *,
-    join_s: float,
-    answer_s: float,
-) -> Findings:
-    """Send a request in every advertised version that the model knows, side by side.
-
-    `join_s`, `answer_s`: seconds to wait for the answer to a join, or to another request.  Raises
-    AccessError where the user may not ask.
-    """
-    gate = asyncio.Semaphore(_AT_ONCE)
-    pairs = [
-        (name, version)
-        for name, api in ALL_APIS.items()
-        if name in advertised
-        for version in range(
-            max(api.lowest, advertised[name][0]), min(api.highest, advertised[name][1]) + 1
-        )
-    ]
-
-    async def try_version(name: str, version: int) -> str | None:
-        async with gate:
-            timeout_s = join_s if name == _MAY_PARK else answer_s
-            group_id = f"{prefix}{name}-{version}"
-            reason = None
-            for _ in range(_ATTEMPTS):
-                reason, ended = await _broken(door, name, version, group_id, timeout_s)
-                if not ended:
-                    break
-            return reason
-
-    reasons = await asyncio.gather(*(try_version(*pair) for pair in pairs), return_exceptions=True)
-    findings: Findings = {}
-    for (name, version), reason in zip(pairs, reasons, strict=True):
-        if isinstance(reason, BaseException):
-            raise reason
-        findings.setdefault(name, {})[version] = reason
-    return findings
-
-
-async def _broken(
-    door: Door, api: str, version: int, group_id: str, timeout_s: float
-) -> tuple[str | None, bool]:
-    """Return why the version is broken, or None; and if the connection ended or was never made."""
-    body = harmless(api, version, group_id)
-    try:
-        event = await ask(door, api, version, body, timeout_s=timeout_s)
-    except TimeoutError:
-        silent = f"It was not answered within {timeout_s:g} s."
-        return (None if api == _MAY_PARK else silent), False
-    except OSError as error:
-        return f"The connection failed ({error}).", True
-    if isinstance(event, Ended):
-        return event.reason, True
-    if event.decoded.body is None or not is_readable(event.decoded):
-        return " ".join(event.decoded.findings), False
-    if refused := refusal(event.decoded.body):
-        raise AccessError(door.at, api, refused)
-    return None, False
-
-
-def working_ranges(findings: Findings) -> dict[str, tuple[int, int]]:
-    """Return the lowest and the highest version of each API that work; none of an API without."""
-    ranges = {}
-    for api, versions in findings.items():
-        good = [version for version, reason in versions.items() if reason is None]
-        if good:
-            ranges[api] = (min(good), max(good))
-    return ranges
-
-
 _BATCH = 100
 _LOOKS_S = (0.0, 0.3, 1.0)
 """The pauses before each look for leftovers of a run that was cut short; any run has the first."""
@@ -405,8 +262,8 @@ class TcpTarget(Target):
         security: Security = PLAINTEXT,
         named_as: Address | None = None,
     ) -> None:
-        if unknown := sorted(set(settings or {}) - {*CONFIG_DEFAULTS, *_OF_CONSUMERS}):
-            known = ", ".join((*CONFIG_DEFAULTS, *_OF_CONSUMERS))
+        if unknown := sorted(set(settings or {}) - set(BROKER_SETTINGS)):
+            known = ", ".join(BROKER_SETTINGS)
             raise AddressError(f"{unknown[0]!r} is no group setting; there are {known}")
         self.address = parse_address(address)
         self.name = name or f"tcp://{self.address}"
@@ -443,6 +300,7 @@ class TcpTarget(Target):
         self._version = version
         self._probe = probe
         self._measures = measures and not temporary
+        self._measuring: asyncio.Task[None] | None = None
         self._given_working = working
         self._controller: Address | None = None
         self._features = features
@@ -497,13 +355,14 @@ class TcpTarget(Target):
 
     async def _learn_settings(self) -> None:
         reported = await self._reported_settings()
-        for source, every in (("describe-configs", reported), ("option", self._options)):
-            known = {key: value for key, value in every.items() if key in CONFIG_DEFAULTS}
-            self.settings.update(known)
-            self.settings_source.update(dict.fromkeys(known, source))
         if CONSUMER_BEAT in self.admin.advertised:
-            known = {k: v for k, v in (reported | self._options).items() if k in _OF_CONSUMERS}
-            self.consumer_settings = {**_OF_CONSUMERS, **known}
+            self.consumer_settings = dict(_OF_CONSUMERS)
+            self.settings_source |= dict.fromkeys(_OF_CONSUMERS, "assumed")
+        for source, every in (("describe-configs", reported), ("option", self._options)):
+            for settings in (self.settings, self.consumer_settings):
+                known = {key: value for key, value in every.items() if key in settings}
+                settings.update(known)
+                self.settings_source.update(dict.fromkeys(known, source))
 
     async def _reported_settings(self) -> dict[str, int | None]:
         """Return the brokers' settings.  Raises TargetUnavailableError where they don't agree."""
@@ -527,6 +386,29 @@ class TcpTarget(Target):
                 by.setdefault(key, node_id)
         return reported
 
+    async def learn_consumer_settings(self) -> None:
+        """Measure those settings of the consumer protocol that nobody reported, once."""
+        if self._measuring is None:
+            self._measuring = shared_task(self._measure_consumer_settings())
+        await asyncio.shield(self._measuring)
+
+    async def _measure_consumer_settings(self) -> None:
+        unknown = {key for key in _OF_CONSUMERS if self.settings_source.get(key) == "assumed"}
+        if not self._measures or CONSUMER_BEAT not in self.working:
+            return
+        door = await self.admin.door(self.anchor)
+        versions = self.working[CONSUMER_BEAT]
+        result = await measured_session(door, versions, self._new_group, frozenset(unknown))
+        self.consumer_settings |= result.settings
+        self.settings_source |= dict.fromkeys(result.settings, "measured")
+        self.remarks += tuple(result.remarks)
+
+    def _new_group(self) -> str:
+        """Return the id of a new group to measure with, which is removed in the end."""
+        group_id = f"{PREFIX}{self.run}-measure-{next(self._numbers)}"
+        self.made(group_id, self.anchor)
+        return group_id
+
     async def _learn_versions(self) -> None:
         if not self._probe:
             self.working = dict(self._given_working or self.advertised)
@@ -547,23 +429,22 @@ class TcpTarget(Target):
         if not self._measures:
             return
         if not (MEASURABLE & unknown) or "JoinGroup" not in self.working:
-            self.remarks += self._sources()
             return
-        numbers = itertools.count(1)
-
-        def name() -> str:
-            group_id = f"{PREFIX}{self.run}-measure-{next(numbers)}"
-            self.made(group_id, self.anchor)
-            return group_id
-
         door = await self.admin.door(self.anchor)
-        result = await measured(door, self.working["JoinGroup"], name, frozenset(unknown))
+        result = await measured(
+            door, self.working["JoinGroup"], self._new_group, frozenset(unknown)
+        )
         self.settings |= result.settings
         self.settings_source |= dict.fromkeys(result.settings, "measured")
-        self.remarks = tuple(result.remarks) + self._sources()
+        self.remarks = tuple(result.remarks)
 
-    def _sources(self) -> tuple[str, ...]:
-        """Say where each setting is from, and how to give others than those that are assumed."""
+    def sources(self, config: Config) -> tuple[str, ...]:
+        """Say where each setting in force is from, and how to give others than those assumed.
+
+        Nothing is said of a broker that was started here, or measured by whoever made the target.
+        """
+        if not self._measures:
+            return ()
         texts = []
         for source, words, remedy in (
             ("describe-configs", "read from the broker", ""),
@@ -573,8 +454,8 @@ class TcpTarget(Target):
         ):
             rows = (
                 f"{key} {'none' if value is None else value}"
-                for key, value in self.settings.items()
-                if self.settings_source[key] == source
+                for key, value in named(config).items()
+                if self.settings_source.get(key) == source
             )
             if text := ", ".join(rows):
                 texts.append(f"settings {words}: {text}{remedy}")

@@ -98,6 +98,10 @@ class Cluster(Protocol):
         """Return True if connections outlive a failover."""
         ...
 
+    async def learn_consumer_settings(self) -> None:
+        """Learn the settings of the consumer protocol, unless that was done before."""
+        ...
+
     async def make_topic(self, name: str) -> None:
         """Make a topic of one case, unless that was done before.
 
@@ -203,6 +207,7 @@ class TcpScope(AsyncCoordinator):
         if topics is not None:
             if TOPICS not in self._cluster.describe().features:
                 raise UnsupportedError(TOPICS)
+            await self._cluster.learn_consumer_settings()
             settings |= self._cluster.consumer_settings
         if unknown := sorted(set(config) - set(settings)):
             raise UnsupportedError(unknown[0])

@@ -24,10 +24,10 @@ from fencepost.conformance.run import certify as certifying
 from fencepost.conformance.run.certify import (
     OpenTarget,
     Options,
-    RunningControl,
     certify,
     open_target,
 )
+from fencepost.conformance.run.controls import RunningControl
 from fencepost.conformance.run.latency_monitor import verdict_of
 from fencepost.conformance.run.link_faults import REQUIRED_REPEATS
 from fencepost.conformance.runtime.lag_meter import LagMeter, Samples

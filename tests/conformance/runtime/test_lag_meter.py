@@ -213,3 +213,23 @@ async def test_a_target_that_stays_late_is_not_waited_for() -> None:
     begun = time.monotonic()
     assert not await meter.calms_down(300, within_s=20)
     assert 20 <= time.monotonic() - begun < 21
+
+
+@pytest.mark.parametrize(
+    ("fired", "believed"),
+    [
+        ([], True),
+        ([False], False),
+        ([False, False], False),
+        ([False, False, False], True),
+        ([True, False, False, False], False),
+        ([False, False, False, True], False),
+    ],
+)
+def test_timers_that_fire_never_are_no_late_ones(fired: list[bool], believed: bool) -> None:
+    """A timer that fired once may be late; one that never did in three tries is not there."""
+    meter = meter_of()
+    meter.rounds = [TimerRound(9.9, 11.0, each) for each in fired]
+    meter.failed_rounds = 1
+    assert trusted(meter) is believed
+    assert meter.never_fires() is (len(fired) >= 3 and not any(fired))

@@ -46,7 +46,12 @@ from fencepost.conformance.search.fuzz.tally import Budget, Tally
 from fencepost.conformance.targets.in_process import InProcessTarget, ModelCoordinator
 from fencepost.conformance.targets.target import Hints, Target
 from fencepost.conformance.targets.target_registry import TargetOptions, find_target
-from fencepost.model.coordinator import CONFIG_DEFAULTS, AsyncCoordinator, CoordinatorFailure
+from fencepost.model.coordinator import (
+    CONFIG_DEFAULTS,
+    AsyncCoordinator,
+    Config,
+    CoordinatorFailure,
+)
 from fencepost.model.machine import Machine
 from fencepost.model.messages.messages import JoinProtocol
 from fencepost.model.plans.plan_order import DELAY
@@ -257,6 +262,7 @@ class _Frail:
     controls: Any = None
     revision = KAFKA_4
     hello = replace(ModelCoordinator(KAFKA_4).hello(), clock="real")
+    config: Config = CONFIG_DEFAULTS
 
     def __init__(self, lives: int) -> None:
         self.lives = lives

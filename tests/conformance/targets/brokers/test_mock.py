@@ -107,6 +107,9 @@ async def test_what_it_speaks_is_less_than_it_says() -> None:
             "offsets.retention.check.interval.ms",
             "offset.metadata.max.bytes",
             "message.max.bytes",
+            "group.consumer.assignment.interval.ms",
+            "group.consumer.max.size",
+            "group.consumer.migration.policy",
         }
 
 

@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from support.real_clock import QUICK, RealClockModel, RealClockTarget
 from support.virtual_clock import at_once
 
-from fencepost.conformance.run.certify import Controls
+from fencepost.conformance.run.controls import Controls
 from fencepost.model.coordinator import AsyncCoordinator
 
 
