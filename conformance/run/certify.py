@@ -100,7 +100,7 @@ def case_result(
         "case": case,
         "verdict": verdict,
         "recording": recording,
-        "notes": verdict.notes,
+        "notes": tuple(map(str, verdict.notes)),
     }
     violation = verdict.violation
     if violation is not None and not recording.moved:

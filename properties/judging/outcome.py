@@ -22,7 +22,7 @@ from fencepost.properties.oracle.fingerprint import (
     broken_rule,
     fingerprint_of,
 )
-from fencepost.properties.oracle.verdict import Verdict, Violation
+from fencepost.properties.oracle.verdict import Noted, Verdict, Violation
 
 
 class Outcome(Enum):
@@ -188,6 +188,11 @@ class CaseResult(CheckResult):
     def violation(self) -> Violation | None:
         """Return the violation that the oracle found, whatever the outcome is."""
         return self.verdict.violation if self.verdict is not None else None
+
+    @property
+    def tolerated(self) -> tuple[Noted, ...]:
+        """Return the answers that are allowed though the model gives others."""
+        return () if self.verdict is None else self.verdict.notes
 
     @property
     def remaining(self) -> Violation | None:

@@ -90,7 +90,15 @@ from fencepost.properties.oracle.consumer_answers import (
 from fencepost.properties.oracle.fingerprint import broken_rule, rule_levels
 from fencepost.properties.oracle.matcher import FRESH, Match
 from fencepost.properties.oracle.oracle_search import Search, TooManyError
-from fencepost.properties.oracle.verdict import Allowed, Beside, Verdict, Violation, Wait, Wrong
+from fencepost.properties.oracle.verdict import (
+    Allowed,
+    Beside,
+    Noted,
+    Verdict,
+    Violation,
+    Wait,
+    Wrong,
+)
 
 _YOUNG = 100
 """The part of the cleaner's interval for which a group counts as young after each request.
@@ -235,7 +243,7 @@ class Oracle:
                 self.violation, self.unknown, frozenset(), (), few, worse, withheld=withheld
             )
         used = frozenset.intersection(*(c.used for c in best))
-        notes = tuple(f"{r}: {d}" for r, d in chosen.deviations if d.level is NOTED)
+        notes = tuple(Noted(r, str(d)) for r, d in chosen.deviations if d.level is NOTED)
         if not worse:
             return Verdict(None, None, used, notes, len(best))
         violation = self._deviation(chosen, worse[0])

@@ -114,6 +114,18 @@ class Beside:
 
 
 @dataclass(frozen=True, slots=True)
+class Noted:
+    """A deviation of an answer that is allowed; `difference`: in the oracle's words."""
+
+    request_id: str
+    difference: str
+
+    def __str__(self) -> str:
+        """Write it as a line of a report."""
+        return f"{self.request_id}: {self.difference}"
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """The oracle's verdict on a history.
 
@@ -128,7 +140,7 @@ class Verdict:
     violation: Violation | None
     unknown: str | None
     used: frozenset[str]
-    notes: tuple[str, ...]
+    notes: tuple[Noted, ...]
     candidates: int
     besides: tuple[Beside, ...] = ()
     withheld: bool = field(default=False, compare=False)

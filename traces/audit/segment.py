@@ -501,7 +501,7 @@ def _followed(
     if not follower.open():
         return SegmentResult((), follower.violation, follower.unknown, was_empty=was_empty)
     verdict = follower.verdict()
-    notes = tuple(note.partition(": ")[2] for note in verdict.notes)
+    notes = tuple(note.difference for note in verdict.notes)
     wrong = verdict.violation
     deviation = wrong if wrong is not None and wrong.wrong is Wrong.DEVIATION else None
     return SegmentResult(tuple(follower.candidates), None, None, notes, deviation, was_empty)

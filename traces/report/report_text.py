@@ -325,14 +325,14 @@ def _unsupported(certificate: Certificate, console: Console, report: str) -> Non
 
 def _noted(certificate: Certificate, console: Console, report: str) -> None:
     """Print what passed although Kafka answers otherwise, by the number of answers."""
-    noted = [result for result in certificate.of(Outcome.PASS) if result.notes]
+    noted = [result for result in certificate.of(Outcome.PASS) if result.tolerated]
     if not noted:
         return
     names = ({} if result.recording is None else result.recording.names for result in noted)
     notes = Counter(
-        with_names(note.partition(": ")[2] or note, own)
+        with_names(note.difference, own)
         for result, own in zip(noted, names, strict=True)
-        for note in result.notes
+        for note in result.tolerated
     ).most_common()
     say(
         console,

@@ -309,7 +309,7 @@ def _plain(side: Mapping[int, RequestOutcome], number: int) -> str:
 
 def _noted(result: CaseResult) -> set[int]:
     """Find the requests with an answer that the model tolerates, though it gives another."""
-    return {int(note.partition(":")[0][1:]) for note in result.notes}
+    return {int(note.request_id[1:]) for note in result.tolerated}
 
 
 def _wrong_at(result: CaseResult) -> int | None:

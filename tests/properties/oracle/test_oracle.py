@@ -194,7 +194,8 @@ def test_another_error_for_an_accident_is_noted_and_holds() -> None:
     assert reply.error == "UNKNOWN_SERVER_ERROR"
     oracle = world.judged(world.told(reply, errorCode=82))
     assert oracle.verdict().violation is None
-    assert any("FENCED_INSTANCE_ID instead of" in note for note in oracle.verdict().notes)
+    notes = oracle.verdict().notes
+    assert any("FENCED_INSTANCE_ID instead of" in note.difference for note in notes)
 
 
 def test_a_rule_is_used_only_if_every_explanation_used_it() -> None:
