@@ -17,6 +17,7 @@ from fencepost.model.table.table import Level
 from fencepost.properties.judging.known_failures import UNEXPLAINED, KnownFailure
 from fencepost.properties.judging.outcome import CaseResult, Outcome
 from fencepost.properties.judging.report import Certificate, CertificateCoverage, apply
+from fencepost.properties.oracle.verdict import Noted
 from fencepost.traces.files.text_files import ReportError
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.report.certificate_schema import SCHEMA
@@ -508,3 +509,13 @@ def test_who_has_nothing_that_could_be_tested_holds_nothing() -> None:
     lacks = replace(PASSES, outcome=Outcome.UNSUPPORTED)
     assert certificate(lacks, lacks).exit_code() == 2
     assert certificate(lacks, PASSES).exit_code() == 0
+
+
+def test_an_answer_that_is_tolerated_is_no_other_note() -> None:
+    other = replace(PASSES, notes=("not seen again: a late answer",))
+    assert "with a note" not in printed(certificate(other))
+    assert PASSES.verdict is not None
+    noted = replace(PASSES.verdict, notes=(Noted("r2", "memberId 'x' instead of 'y'"),))
+    lines = printed(certificate(other, replace(other, verdict=noted))).splitlines()
+    begin = next(i for i, line in enumerate(lines) if line.startswith("Passed with a note (1)"))
+    assert lines[begin + 1].split(maxsplit=1) == ["1", "memberId 'x' instead of 'y'"]
