@@ -23,7 +23,7 @@ import asyncio
 import dataclasses
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -33,6 +33,7 @@ from fencepost.conformance.cases.script import CASE_PARTITIONS, CASE_TOPICS, TOO
 from fencepost.conformance.runtime.event_loop import aside
 from fencepost.conformance.targets.target import Clocked, Hints
 from fencepost.model.classic.classic_protocol import CLASSIC
+from fencepost.model.consumer.settings import ASSIGNMENT_INTERVAL
 from fencepost.model.consumer.topics import topic_id
 from fencepost.model.coordinator import (
     PARTITIONS,
@@ -249,6 +250,18 @@ _DELAYED_APIS = {"JoinGroup", "SyncGroup"}
 """APIs whose answers a coordinator may delay.  Another request that is dropped was not handled."""
 
 
+_ASSIGNED_AT = {"ConsumerGroupHeartbeat", "JoinGroup", "Heartbeat"}
+"""Requests at which a coordinator of the consumer protocol makes a target that is due."""
+
+
+def _changes_target(api: str, body: Mapping[str, Any]) -> bool:
+    """Tell if a request may make a new target due, in the consumer protocol."""
+    if api != "ConsumerGroupHeartbeat":
+        return api in {"JoinGroup", "LeaveGroup"}
+    says = ("subscribedTopicNames", "subscribedTopicRegex", "serverAssignor", "rackId")
+    return body["memberEpoch"] in {0, -1} or any(body.get(name) is not None for name in says)
+
+
 class CaseUnsupportedError(Exception):
     """The target lacks something that the case needs.  `str()` names it."""
 
@@ -306,6 +319,9 @@ class CaseRun:
             may_go_on=self._may_go_on,
         )
         self._goes_on_behind = goes_on
+        is_about_batching = ASSIGNMENT_INTERVAL in case.needs.config or not case.rules
+        self._interval_ms = 0 if is_about_batching else config.get(ASSIGNMENT_INTERVAL) or 0
+        self._changed: int | None = None
         timers = self._times.session + self._times.rebalance
         self._unjudged_cap = timers if self._virtual else patience
         short = self._times.short_session + self._times.short_rebalance
@@ -425,7 +441,21 @@ class CaseRun:
         for request_id in lost:
             self._open.pop(request_id, None)
 
+    async def _may_assign(self) -> None:
+        """Wait until the coordinator assigns what was changed, where it batches assignments.
+
+        So a case that is not about batching takes its course there, too.
+        """
+        if self._changed is None:
+            return
+        due = self._changed + self._interval_ms + (0 if self._virtual else self._times.settle)
+        self._changed = None
+        if (left := due - self._clock()) > 0:
+            await self._let_pass(left)
+
     async def _ask(self, step: Request, number: int) -> None:
+        if self._interval_ms and step.api in _ASSIGNED_AT:
+            await self._may_assign()
         version, body = bound_request(step, self._hello, self._knowledge)
         request_id = f"r{number}"
         connection = step.connection or step.who
@@ -443,6 +473,8 @@ class CaseRun:
         self._take(answers)
         if self._virtual:
             self._record(Handled(self._now))
+        if _changes_target(step.api, body):
+            self._changed = self._clock()
 
     def _clock(self) -> int:
         if self._virtual:

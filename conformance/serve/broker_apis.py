@@ -241,10 +241,18 @@ class BrokerApis:
         self._groups = groups
         self._data = DataApis(topics, self.leads)
         self.transactions = TransactionCoordinator(
-            groups, tuple(nodes), clock=time.monotonic, new_id=self._data.new_producer_id
+            groups,
+            tuple(nodes),
+            clock=time.monotonic,
+            new_id=self._data.new_producer_id,
+            name_of=self._name_of,
         )
         self.fetches: Mapping[int, Fetches] = {}
         self.restart(release)
+
+    def _name_of(self, topic_id: str) -> str:
+        topic = self.topics.by_id(topic_id)
+        return "" if topic is None else topic.name
 
     def restart(self, release: tuple[int, int] | None) -> None:
         """Forget all fetch sessions; speak the versions of this release of Kafka, None: all."""

@@ -65,7 +65,8 @@ class Producer:
 class TransactionCoordinator:
     """All transactions of a broker.
 
-    `clock`: seconds; `new_id`: makes producer ids.  A node coordinates its share of the
+    `clock`: seconds; `new_id`: makes producer ids; `name_of`: the name of a topic by its id, "" of
+    one that there isn't.  A node coordinates its share of the
     transactional ids.
     """
 
@@ -76,11 +77,13 @@ class TransactionCoordinator:
         *,
         clock: Callable[[], float],
         new_id: Callable[[], int],
+        name_of: Callable[[str], str],
     ) -> None:
         self._groups = groups
         self._nodes = tuple(nodes)
         self._clock = clock
         self._new_id = new_id
+        self._name_of = name_of
         self._producers: dict[str, Producer] = {}
 
     def node_of(self, name: str) -> int:
@@ -185,6 +188,10 @@ class TransactionCoordinator:
         ]
         return {**body, "groups": rows}
 
+    def _name(self, topic: Json) -> str:
+        """Return the name of a topic in an answer, which has its id instead from version 10 on."""
+        return topic["name"] if "name" in topic else self._name_of(topic["topicId"])
+
     def _stable_topics(self, group: str, topics: Sequence[Json]) -> list[Json]:
         held = {place for offsets in self._held(group) for place in offsets}
 
@@ -194,7 +201,7 @@ class TransactionCoordinator:
             return {**part, "committedOffset": -1, "errorCode": Code.UNSTABLE_OFFSET_COMMIT}
 
         return [
-            {**topic, "partitions": [row(topic["name"], part) for part in topic["partitions"]]}
+            {**topic, "partitions": [row(self._name(topic), part) for part in topic["partitions"]]}
             for topic in topics
         ]
 

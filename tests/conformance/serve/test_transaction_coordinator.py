@@ -9,6 +9,7 @@ import pytest
 from support.served import QUICK, Client, client
 
 from fencepost.conformance.serve.application_broker import ApplicationBroker
+from fencepost.conformance.serve.broker import ModelBroker
 from fencepost.conformance.serve.broker_apis import FIRST_NODE
 from fencepost.conformance.wire.refusal import Code
 from fencepost.model.messages.errors import Error
@@ -21,6 +22,7 @@ FENCED, UNKNOWN, GENERATION = (
     Error.ILLEGAL_GENERATION.value,
 )
 TRANSACTION = 1
+NO_TOPIC = "AAAAAAAAAAAAAAAAAAAAAQ"
 NOBODY = {"generationId": -1, "memberId": "", "groupInstanceId": None}
 
 
@@ -225,3 +227,27 @@ async def test_each_node_has_its_share_of_the_transactions() -> None:
                     assert await Producer(at, name).init() == Code.NOT_COORDINATOR
                     assert await Producer(at, name).init() == Code.NOT_COORDINATOR
         assert found == set(nodes)
+
+
+async def test_offsets_that_a_transaction_holds_are_read_by_the_ids_of_topics() -> None:
+    """From version 10 on an OffsetFetch has ids instead of names."""
+    async with (
+        ModelBroker(revisions.find("consumer-4.4"), topics={"t": 1}) as broker,
+        client(broker) as one,
+    ):
+        (topic,) = (await one.ask("Metadata", 12, {"topics": None}))["topics"]
+        producer = Producer(one)
+        await producer.begin()
+        assert await producer.send(5) == 0
+
+        async def read(topic_id: str) -> tuple[int, int]:
+            asked = {"topicId": topic_id, "partitionIndexes": [0]}
+            body = {"groups": [{"groupId": "g", "topics": [asked]}], "requireStable": True}
+            (row,) = (await one.ask("OffsetFetch", 10, body))["groups"][0]["topics"]
+            assert row["topicId"] == topic_id
+            return row["partitions"][0]["committedOffset"], row["partitions"][0]["errorCode"]
+
+        assert await read(topic["topicId"]) == (-1, Code.UNSTABLE_OFFSET_COMMIT)
+        assert await read(NO_TOPIC) == (-1, Error.UNKNOWN_TOPIC_ID.value)
+        assert await producer.end(committed=True) == 0
+        assert await read(topic["topicId"]) == (5, 0)

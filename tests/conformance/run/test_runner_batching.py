@@ -1,0 +1,48 @@
+"""Where a coordinator batches assignments, a case waits for the target before it goes on."""
+
+from __future__ import annotations
+
+import pytest
+from support.real_clock import RealClockTarget
+from support.virtual_clock import at_once
+
+from fencepost.conformance.cases import CONSUMER_ENTRIES, entry
+from fencepost.conformance.run.certify import Options, certify
+from fencepost.model.consumer.settings import (
+    ASSIGNMENT_INTERVAL,
+    BROKER_SETTINGS,
+    SESSION_TIMEOUT,
+)
+from fencepost.model.coordinator import Config
+from fencepost.model.history.events import Sent
+from fencepost.model.revisions import revisions
+from fencepost.properties.judging.outcome import Outcome
+
+CONSUMER = revisions.find("consumer-4.4")
+BATCHED: Config = {**BROKER_SETTINGS, SESSION_TIMEOUT: 6_000, ASSIGNMENT_INTERVAL: 1_000}
+LOST = "CG-BEAT-REPEATED/lost-answer-with-a-new-epoch"
+
+
+@at_once
+async def test_every_case_is_decided_where_assignments_are_batched() -> None:
+    """But those that need other settings, or an end of the broker."""
+    target = RealClockTarget(CONSUMER, settings=BATCHED)
+    certificate = await certify(target, CONSUMER, CONSUMER_ENTRIES, Options())
+    others = {
+        result.case.id: result.outcome
+        for result in certificate.results
+        if result.outcome not in {Outcome.PASS, Outcome.UNSUPPORTED}
+    }
+    assert others == {}
+    assert len(certificate.of(Outcome.PASS)) > len(certificate.results) * 0.9
+
+
+@pytest.mark.parametrize(("interval_ms", "waits"), [(0, False), (1_000, True)])
+@at_once
+async def test_a_case_waits_only_where_there_is_an_interval(interval_ms: int, waits: bool) -> None:
+    target = RealClockTarget(CONSUMER, settings={**BATCHED, ASSIGNMENT_INTERVAL: interval_ms})
+    (result,) = (await certify(target, CONSUMER, [entry(LOST)], Options())).results
+    assert result.outcome is Outcome.PASS
+    assert result.recording is not None
+    sent = [event.at_ms for event in result.recording.history if isinstance(event, Sent)]
+    assert (sent[-1] - sent[0] >= 1_000) is waits
