@@ -250,16 +250,23 @@ _DELAYED_APIS = {"JoinGroup", "SyncGroup"}
 """APIs whose answers a coordinator may delay.  Another request that is dropped was not handled."""
 
 
-_ASSIGNED_AT = {"ConsumerGroupHeartbeat", "JoinGroup", "Heartbeat"}
-"""Requests at which a coordinator of the consumer protocol makes a target that is due."""
+_CHANGES = {
+    "ConsumerGroupHeartbeat": (
+        *("subscribedTopicNames", "subscribedTopicRegex"),
+        *("serverAssignor", "rackId"),
+    ),
+    "StreamsGroupHeartbeat": ("topology", "processId", "rackId", "clientTags"),
+}
+"""What changes a member's target, in the heartbeats of each protocol in which brokers assign."""
+_ASSIGNED_AT = {*_CHANGES, "JoinGroup", "Heartbeat"}
+"""Requests at which a coordinator makes a target that is due."""
 
 
 def _changes_target(api: str, body: Mapping[str, Any]) -> bool:
-    """Tell if a request may make a new target due, in the consumer protocol."""
-    if api != "ConsumerGroupHeartbeat":
+    """Tell if a request may make a new target due."""
+    if api not in _CHANGES:
         return api in {"JoinGroup", "LeaveGroup"}
-    says = ("subscribedTopicNames", "subscribedTopicRegex", "serverAssignor", "rackId")
-    return body["memberEpoch"] in {0, -1} or any(body.get(name) is not None for name in says)
+    return body["memberEpoch"] in {0, -1} or any(body.get(name) for name in _CHANGES[api])
 
 
 class CaseUnsupportedError(Exception):
