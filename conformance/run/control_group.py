@@ -224,5 +224,5 @@ def control_group(hello: Hello, config: Config) -> ControlGroup:
     raise TargetUnavailableError(
         f"{hello.implementation} has a real clock and no {missing[0]}: how late such a target is, "
         f"is measured by {', '.join(classic)}, or by {', '.join(consumer)} where the revision has "
-        "the consumer protocol"
+        "the consumer protocol and topics can be made (Metadata, CreateTopics)"
     )
