@@ -340,7 +340,7 @@ def check_known(revision: Revision, command: str, known: Collection[str]) -> Non
         checked = ", `check` for revisions" if name in WORLDS else ""
         raise OtherProtocolError(
             f"{revision.name} has groups of the {name} protocol, and `fencepost {command}` knows "
-            f"{those} protocol only; use `certify` for targets{checked}"
+            f"{those} protocol only; use `certify` with its catalogue for targets{checked}"
         )
 
 

@@ -89,7 +89,8 @@ class Knowledge:
         if member_id and body.get("errorCode") in {0, 79}:
             if member_id not in known.ids[-1:]:
                 known.ids.append(member_id)
-            self.names.setdefault(member_id, who)
+            if (sent.get("memberId") or member_id) == member_id or api not in _NAMING:
+                self.names.setdefault(member_id, who)  # else it is no id of this member
         if body.get("errorCode") == 0 and api in _NAMING:
             known.learn_epoch(body)
         elif body.get("errorCode") == 0:

@@ -253,7 +253,7 @@ def difference(
     ):
         bodies = (observed, allowed.body)
         got, want = (_value(name, body[name], names) for body in bodies)
-        return f"{name} {got} instead of {want}"
+        return f"{name} {got} instead of {want.removeprefix('of ')}"
     return with_names(f"{name} {parts['got']} instead of {parts['want']}", names)
 
 

@@ -96,7 +96,8 @@ def fitting_words(
     results = list(results)
     failures = sum(result.outcome is Outcome.FAIL for result in results)
     return tuple(
-        f"{len(each.cases)} of {plural(failures, 'failure')} depend on {each.key}, "
+        f"{len(each.cases)} of {plural(failures, 'failure')} "
+        f"{'depends' if len(each.cases) == 1 else 'depend'} on {each.key}, "
         f"which is assumed: {each.option} fits the answers"
         for each in fitting_settings(results, sources, revision)
     )

@@ -288,6 +288,10 @@ _REASONS_OF_FIELDS = (
         "a member id belongs to one process alone; with it another process could act as that one",
     ),
     (
+        re.compile(r"(?:groups\.)?topics is "),
+        "the offsets are those of the last commit that was accepted, -1 without one",
+    ),
+    (
         re.compile(r"groups\.members\.targetAssignment is "),
         "a target gives each partition of a subscribed topic to one of its subscribers",
     ),

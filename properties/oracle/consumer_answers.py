@@ -22,6 +22,7 @@ from fencepost.model.messages.consumer_messages import (
     DescribedTopic,
     TopicPartitions,
 )
+from fencepost.model.messages.messages import SyncGroupRequest, SyncGroupResponse
 from fencepost.model.messages.streams_messages import (
     DescribedStreamsGroup,
     DescribedStreamsMember,
@@ -31,6 +32,7 @@ from fencepost.model.messages.streams_messages import (
     StreamsGroupHeartbeatResponse,
     TaskIds,
 )
+from fencepost.model.messages.subscription import readable_assignment
 from fencepost.model.table.table import Level
 from fencepost.properties.oracle.matcher import FRESH, Matcher
 
@@ -95,7 +97,7 @@ def _pairs(
 ) -> Iterator[tuple[_Described, _Described]]:
     """Yield each expected description with the observed one of the same group."""
     theirs = {row.group_id: row for row in observed}
-    m.same("groups", sorted(row.group_id for row in expected), sorted(theirs))
+    m.same("groups", *(sorted(row.group_id for row in rows) for rows in (expected, observed)))
     for row in expected:
         yield row, theirs[row.group_id]
 
@@ -119,18 +121,23 @@ def epochs_in(answer: object) -> Iterable[int]:
 def taken_from(
     request: object, answer: object, groups: Iterable[object], ids: TopicIds
 ) -> tuple[tuple[str, str], ...]:
-    """Return the partitions in an answer to a heartbeat that are another member's, each with whose.
+    """Return the partitions in an answer that are another member's, each with whose.
 
-    Leaves out the sender's own, also if the answer names it by another id.  `groups`: the group
-    after the heartbeat in each explanation; all must agree.  `ids`: of topics.  A partition is that
-    of its topic's id, such as `AAAAAAAAAAAAAAAAAAAAAQ-0`.
+    A consumer gets them by a heartbeat, a classic member of a consumer group by a sync.  Leaves out
+    the sender's own, also if the answer names it by another id.  `groups`: the group after the
+    request in each explanation; all must agree.  `ids`: of topics.  A partition is that of its
+    topic's id, such as `AAAAAAAAAAAAAAAAAAAAAQ-0`.
     """
-    if not isinstance(answer, ConsumerGroupHeartbeatResponse) or answer.assignment is None:
-        return ()
-    own = {answer.member_id}
-    if isinstance(request, ConsumerGroupHeartbeatRequest):
-        own.add(request.member_id)
-    assigned = _partitions(answer.assignment.topic_partitions)
+    own: set[str | None]
+    match request, answer:
+        case ConsumerGroupHeartbeatRequest(), ConsumerGroupHeartbeatResponse(assignment=given):
+            own = {answer.member_id, request.member_id}
+            assigned = _assigned(given) or []
+        case SyncGroupRequest(), SyncGroupResponse(assignment=data):
+            own = {request.member_id}
+            assigned = [f"{ids.of(t)}-{number}" for t, number in readable_assignment(data)]
+        case _:
+            return ()
     owners = [
         {
             f"{ids.of(partition.topic)}-{partition.partition}": member.member_id
@@ -181,7 +188,7 @@ def _compare_group(
     m.nearly("groups.assignorName", expected.assignor_name, observed.assignor_name, Level.MAY)
     theirs = {row.member_id: row for row in observed.members}
     ours = {_described_id(m, row, expected, observed): row for row in expected.members}
-    m.same("groups.members", sorted(ours), sorted(theirs))
+    m.same("groups.members", sorted(ours), sorted(row.member_id for row in observed.members))
     for member_id, row in ours.items():
         _compare_member(m, row, theirs[member_id])
 
@@ -219,6 +226,8 @@ def _compare_member(m: Matcher, expected: DescribedConsumer, observed: Described
     ):
         parts = _partitions(want.topic_partitions), _partitions(got.topic_partitions)
         m.same(f"{at}.{name}", *parts)
+        named = [sorted({row.topic_name for row in a.topic_partitions}) for a in (want, got)]
+        m.nearly(f"{at}.{name}.topicName", named[0], named[1], Level.SHOULD)
     topics = sorted(expected.subscribed_topic_names), sorted(observed.subscribed_topic_names)
     m.nearly(f"{at}.subscribedTopicNames", *topics, Level.SHOULD)
     regexes = expected.subscribed_topic_regex or "", observed.subscribed_topic_regex or ""
@@ -239,7 +248,8 @@ def _compare_streams_group(
     topologies = _topology(expected.topology), _topology(observed.topology)
     m.nearly("groups.topology", *topologies, Level.SHOULD)
     theirs = {row.member_id: row for row in observed.members}
-    m.same("groups.members", sorted(row.member_id for row in expected.members), sorted(theirs))
+    both = expected.members, observed.members
+    m.same("groups.members", *(sorted(row.member_id for row in rows) for rows in both))
     for row in expected.members:
         got, at = theirs[row.member_id], "groups.members"
         m.same(f"{at}.instanceId", row.instance_id, got.instance_id)

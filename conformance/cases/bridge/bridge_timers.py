@@ -43,6 +43,31 @@ def heartbeats_prolong_the_session(s: BridgeScript) -> None:
     s.describe()
 
 
+@case("CG-SESSION-EXPIRED", "MG-HEARTBEAT-GENERATION", "MG-HEARTBEAT-INSTANCE-FENCED")
+def refused_heartbeats_restart_no_timer(s: BridgeScript) -> None:
+    """Neither its own refused heartbeat nor that of another process keeps a classic member."""
+    s.mixed(session=_SHORT_S)
+    s.pause("short session", minus=True, margins=2)
+    s.classic.beat("A2", generation=GenerationOf("A2", plus=7))
+    s.classic.beat("A3", member_id="other", generation=GenerationOf("A2"))
+    s.keep("B1")
+    s.pause(margins=4)
+    s.classic.beat("A2")
+    s.describe()
+
+
+@case("CG-SESSION-EXPIRED")
+def commits_of_a_classic_member_restart_no_timer(s: BridgeScript) -> None:
+    """A commit of a classic member doesn't prolong its session in a consumer group."""
+    s.mixed(session=_SHORT_S)
+    s.pause("short session", minus=True, margins=2)
+    s.classic.commit("A2")
+    s.keep("B1")
+    s.pause(margins=4)
+    s.classic.beat("A2")
+    s.describe()
+
+
 @case("MG-JOIN-AGAIN", "MG-SYNC")
 def joins_and_syncs_prolong_the_session(s: BridgeScript) -> None:
     """Each join and each sync of a classic member begins its session anew."""

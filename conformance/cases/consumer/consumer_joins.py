@@ -232,6 +232,26 @@ def second_process_without_id(s: ConsumerScript) -> None:
 
 
 @case("CG-JOIN-UNRELEASED")
+def second_process_of_a_member_that_gives_up(s: ConsumerScript) -> None:
+    """A second process joins while the first gives partitions up: that one keeps its place."""
+    s.join("A1", "B1")
+    s.beat("A1")
+    s.join("A2")
+    s.beat("A1", "B1")
+    s.describe()
+
+
+@case("CG-JOIN-UNRELEASED")
+def second_process_of_a_member_that_waits(s: ConsumerScript) -> None:
+    """A second process joins while the first waits for partitions: that one keeps its place."""
+    s.join("A1", "B1")
+    s.beat("A1")
+    s.join("B2")
+    s.beat("A1", "B1")
+    s.describe()
+
+
+@case("CG-JOIN-UNRELEASED")
 def dynamic_member_brings_a_live_instance(s: ConsumerScript) -> None:
     """A dynamic member joins again with the instance of a live member."""
     s.reconciled("m", "B1")

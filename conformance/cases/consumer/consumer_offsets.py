@@ -101,6 +101,16 @@ def zombie_commits(s: ConsumerScript) -> None:
     s.commit("x", member_id=NOBODY, epoch=2)
 
 
+@case("CG-COMMIT-UNKNOWN-MEMBER", "CG-COMMIT-EPOCH-NEWER", "CG-FETCH-MEMBER")
+def refused_commits_store_nothing(s: ConsumerScript) -> None:
+    """Commits of a replaced process, of nobody and with an epoch of the future store no offset."""
+    s.returned("B1")
+    s.commit("A1", epoch=EpochOf("A1", back=1))
+    s.commit("x", member_id=NOBODY, epoch=2)
+    s.commit("A2", epoch=EpochOf("A2", plus=7))
+    s.fetch("A2")
+
+
 @case("CG-COMMIT-RELEASED", "CG-COMMIT-EPOCH-NEWER")
 def released_member_commits(s: ConsumerScript) -> None:
     """A released member commits: -2 is its epoch, and its old one is newer than that."""
@@ -265,6 +275,16 @@ def transaction_of_a_zombie(s: ConsumerScript) -> None:
     s.returned("B1")
     s.transact("A1", instance="A", epoch=EpochOf("A1", back=1))
     s.transact("x", member_id=NOBODY, epoch=2)
+
+
+@case("CG-TXN-COMMIT-UNKNOWN-MEMBER", "CG-TXN-COMMIT-EPOCH-NEWER", "CG-FETCH-MEMBER")
+def refused_transactions_store_nothing(s: ConsumerScript) -> None:
+    """The same commits, in transactions."""
+    s.returned("B1")
+    s.transact("A1", epoch=EpochOf("A1", back=1))
+    s.transact("x", member_id=NOBODY, epoch=2)
+    s.transact("A2", epoch=EpochOf("A2", plus=7))
+    s.fetch("A2")
 
 
 @case("CG-TXN-COMMIT-EPOCH-OLDER")

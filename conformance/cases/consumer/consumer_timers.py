@@ -71,6 +71,39 @@ def errors_restart_no_timer(s: ConsumerScript) -> None:
     s.beat("A1")
 
 
+@case("CG-SESSION-EXPIRED", "CG-COMMIT-MEMBER")
+def commits_restart_no_timer(s: ConsumerScript) -> None:
+    """A commit, and a fetch of offsets, doesn't prolong the session of the member."""
+    s.reconciled("A1")
+    s.pause("group session", minus=True, margins=2)
+    s.commit("A1")
+    s.fetch("A1")
+    s.pause(margins=4)
+    s.beat("A1")
+
+
+@case("CG-SESSION-EXPIRED", "CG-REMOVE-INSTANCE-FENCED")
+def refused_removals_restart_no_timer(s: ConsumerScript) -> None:
+    """An administrator names another member of the instance: it isn't removed, and not alive."""
+    s.reconciled("A1")
+    s.pause("group session", minus=True, margins=2)
+    s.remove(("other", "A"))
+    s.pause(margins=4)
+    s.beat("A1")
+
+
+@case("CG-SESSION-EXPIRED", "CG-BEAT-INSTANCE-FENCED", "CG-LEAVE-INSTANCE-FENCED")
+def refusals_of_others_restart_no_timer(s: ConsumerScript) -> None:
+    """Another process of the instance sends a heartbeat and leaves: that keeps no holder."""
+    s.reconciled("A1")
+    s.pause("group session", minus=True, margins=2)
+    s.beat("A2", epoch=EpochOf("A1"), owns=())
+    s.release("A2")
+    s.leave("A2")
+    s.pause(margins=4)
+    s.beat("A1")
+
+
 @case("CG-SESSION-EXPIRED", "CG-JOIN-UNRELEASED")
 def refused_joins_restart_no_timer(s: ConsumerScript) -> None:
     """A refused join of a second process doesn't prolong the session of the holder."""
@@ -79,6 +112,16 @@ def refused_joins_restart_no_timer(s: ConsumerScript) -> None:
     s.join("A2")
     s.pause(margins=4)
     s.beat("A1")
+
+
+@case("CG-BEAT-ALIVE")
+def heartbeats_without_the_instance_prolong_the_session(s: ConsumerScript) -> None:
+    """A heartbeat of a static member may leave its instance out: it begins the session anew."""
+    s.reconciled("A1")
+    s.pause("group session", minus=True, margins=2)
+    s.beat("A1", instance=None)
+    s.pause("group session", minus=True, margins=2)
+    s.beat("A1", instance=None)
 
 
 @case("CG-BEAT-ALIVE")

@@ -35,8 +35,8 @@ DESCRIBE = Table(
             (Do.ANSWER_DESCRIPTION,),
             Error.NONE,
             level=Level.SHOULD,
-            source="KAFKA-20431, since 4.3; seen on 4.3.0 to 4.4.0",
-            because="a member's partitions are its own until it has given them up",
+            source="KIP-848 (describing groups); KAFKA-20431, since 4.3; seen on 4.3.0 to 4.4.0",
+            because="a group is described as it is, and what a member has not given up is its own",
         ),
     ),
 )
