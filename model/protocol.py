@@ -55,6 +55,7 @@ class Protocol(Generic[G, W]):
     `settings`: Kafka's settings that only this protocol knows, and their defaults.  `takes_topics`:
     True if its groups hold partitions, so that a coordinator may be given the topics.
     `open_effects`: makes the effects of a machine that decides no choice before an answer shows it.
+    `elsewhere`: what the cases of another protocol judge, as a certificate should say.
     """
 
     name: str
@@ -76,3 +77,4 @@ class Protocol(Generic[G, W]):
     settings: Config = field(default_factory=dict)
     takes_topics: bool = False
     open_effects: Callable[[Config], Mapping[Enum, Effect]] = lambda _: {}
+    elsewhere: str = ""

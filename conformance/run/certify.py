@@ -160,6 +160,12 @@ def _blur(case: Plan, recording: Recording) -> str | None:
     return blurred(case, recording.times, recording.lag_ms)
 
 
+_OF_CLASSIC_JOINS = (
+    DELAY,
+    "group.max.size",
+    "group.min.session.timeout.ms",
+    "group.max.session.timeout.ms",
+)
 _ATTEMPTS = 3
 _LAST_PATIENCE_MS = 15_000
 _SPIKE_MS = 3000
@@ -261,8 +267,9 @@ async def certify(
                 *suite.end.remark(),
                 *_without_instances(hello, revision),
                 *getattr(target, "remarks", ()),
-                *(target.sources(config) if isinstance(target, Described) else ()),
+                *_sources(target, config, revision),
                 *suite.timers_remark(),
+                *((revision.protocol.elsewhere,) if revision.protocol.elsewhere else ()),
                 *remark_of(results),
             ),
             results=tuple(results),
@@ -274,6 +281,14 @@ async def certify(
             seconds=time.monotonic() - began,
             notes=suite.set_ups.notes(),
         )
+
+
+def _sources(target: Target, config: Config, revision: Revision) -> tuple[str, ...]:
+    """Say where the settings are from that the revision's rules know; some are of classic joins."""
+    if not isinstance(target, Described):
+        return ()
+    others = () if "JoinGroup" in revision.apis else _OF_CLASSIC_JOINS
+    return target.sources({key: value for key, value in config.items() if key not in others})
 
 
 def _without_instances(hello: Hello, revision: Revision) -> tuple[str, ...]:

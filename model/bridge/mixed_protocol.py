@@ -53,4 +53,6 @@ MIXED: Protocol[Any, Any] = Protocol(
     settings=CONSUMER.settings,
     takes_topics=True,
     open_effects=CONSUMER.open_effects,
+    elsewhere="groups without classic members are judged by --revision consumer, and those without "
+    "consumers by the classic revision",
 )

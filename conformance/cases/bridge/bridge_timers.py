@@ -43,7 +43,7 @@ def heartbeats_prolong_the_session(s: BridgeScript) -> None:
     s.describe()
 
 
-@case("CG-SESSION-EXPIRED", "MG-HEARTBEAT-GENERATION", "MG-HEARTBEAT-INSTANCE-FENCED")
+@case("CG-SESSION-EXPIRED", "MG-HEARTBEAT-ILLEGAL-GENERATION", "MG-HEARTBEAT-INSTANCE-FENCED")
 def refused_heartbeats_restart_no_timer(s: BridgeScript) -> None:
     """Neither its own refused heartbeat nor that of another process keeps a classic member."""
     s.mixed(session=_SHORT_S)
@@ -56,12 +56,12 @@ def refused_heartbeats_restart_no_timer(s: BridgeScript) -> None:
     s.describe()
 
 
-@case("CG-SESSION-EXPIRED")
+@case("CG-SESSION-EXPIRED", "MG-COMMIT")
 def commits_of_a_classic_member_restart_no_timer(s: BridgeScript) -> None:
     """A commit of a classic member doesn't prolong its session in a consumer group."""
     s.mixed(session=_SHORT_S)
     s.pause("short session", minus=True, margins=2)
-    s.classic.commit("A2")
+    s.classic.commit("A2", version=8)
     s.keep("B1")
     s.pause(margins=4)
     s.classic.beat("A2")
