@@ -666,7 +666,7 @@ def topic_is_not_given_up_in_time(s: ConsumerScript) -> None:
     s.describe()
 
 
-@batched("CG-BEAT-ALIVE", "CG-REBALANCE-EXPIRED", config=_INTERVAL)
+@batched("CG-BEAT-ALIVE", config=_INTERVAL)
 def target_that_comes_later_is_not_followed(s: ConsumerScript) -> None:
     """A target that is made after the interval takes partitions: the R runs from then."""
     s.join("A1", rebalance=_HURRIED)

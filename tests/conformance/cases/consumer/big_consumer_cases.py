@@ -32,11 +32,6 @@ WITHOUT_CASE = {
 """Rules that no case of this catalogue reaches, and why."""
 
 
-_AT_ONCE = ("consumer-4.0", "consumer-4.1", "consumer-4.2")
-UNDECIDED = {("CG-BEAT-ALIVE/target-that-comes-later-is-not-followed", name) for name in _AT_ONCE}
-"""Cases and revisions that make a target at once, so that nothing comes later."""
-
-
 @cache
 def played(case_id: str) -> Ran:
     return play(entry(case_id))
@@ -45,13 +40,13 @@ def played(case_id: str) -> Ran:
 @pytest.mark.parametrize("name", revisions.CONSUMER_NAMES)
 @pytest.mark.parametrize("case", CONSUMER_ENTRIES, ids=lambda case: case.id)
 def test_a_case_holds_for_each_revision(case: Entry, name: str) -> None:
-    """It holds, or needs a version that the revision hasn't; an undecided one is listed."""
+    """It holds, and is decided, or needs a version that the revision hasn't."""
     revision = revisions.find(name)
     if not applies(case, revision):
         return
     ran = play(case, revision, revision)
     assert not ran.is_caught
-    assert ran.is_unsupported or (ran.why is not None) is ((case.id, name) in UNDECIDED), ran.why
+    assert ran.is_unsupported or ran.why is None
 
 
 def test_every_reachable_rule_is_covered() -> None:
