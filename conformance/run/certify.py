@@ -67,6 +67,7 @@ from fencepost.conformance.targets.target import (
     apart,
 )
 from fencepost.model.classic.classic_protocol import CLASSIC
+from fencepost.model.consumer.settings import SESSION_TIMEOUT
 from fencepost.model.coordinator import (
     PARTITIONS,
     AsyncCoordinator,
@@ -138,7 +139,7 @@ def _no_proof(case: Plan, recording: Recording, verdict: Verdict, revision: Revi
         return verdict.unknown
     if missing := sorted(set(case.rules) - verdict.used):
         message = f"the history can also be explained without {', '.join(missing)}"
-        return message + _not_applying(case, revision)
+        return message + _not_applying(case, revision) + _hurried(recording)
     return None
 
 
@@ -154,12 +155,25 @@ def _not_applying(case: Plan, revision: Revision) -> str:
     return f"; {revision.name} changes or drops {changes}, so the case may not apply to it"
 
 
+def _hurried(recording: Recording) -> str:
+    """Say that members of the consumer protocol may have been removed meanwhile; else ""."""
+    session_ms = recording.config.get(SESSION_TIMEOUT)
+    if recording.clock == "virtual" or not session_ms or session_ms >= _ENOUGH_MS:
+        return ""
+    return (
+        f"; {SESSION_TIMEOUT} is {session_ms}, which may be too short for the case: it takes "
+        f"{_ENOUGH_MS}"
+    )
+
+
 def _blur(case: Plan, recording: Recording) -> str | None:
     if not recording.lag_ms or recording.times is None:
         return None
     return blurred(case, recording.times, recording.lag_ms)
 
 
+_ENOUGH_MS = 6000
+"""A session timeout of the broker within which no case is too slow on a quick target, ms."""
 _OF_CLASSIC_JOINS = (
     DELAY,
     "group.max.size",

@@ -105,6 +105,8 @@ def times_for(
         session_ms = max(session_ms, long + space)
     elif session_ms < short + 3 * lag_ms + margin:  # no contrast would be left
         session_ms = least_long if least_long + space <= long else long + space
+    if group_session and abs(session_ms - group_session) < space:
+        session_ms = group_session + space
     session = max(min(most, session_ms), short)
     settle = max(20, lag_ms // 8)
     formation = delay if delay >= _LONG_DELAY_MS else long

@@ -492,7 +492,7 @@ def member_that_gave_up_becomes_classic(s: BridgeScript) -> None:
     s.describe()
 
 
-@case("MG-JOIN-AGAIN")
+@case("MG-JOIN-AGAIN", config=_AT_ONCE)
 def member_that_has_more_to_give_up_becomes_classic(s: BridgeScript) -> None:
     """A member gives up with a classic join, and has to give up more in its epoch: R runs on."""
     s.join("A1", rebalance=_SHORT_R)

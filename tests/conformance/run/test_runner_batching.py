@@ -24,20 +24,21 @@ from fencepost.properties.judging.outcome import Outcome
 
 CONSUMER, MIXED = revisions.find("consumer-4.4"), revisions.find("mixed-4.4")
 BATCHED: Config = {**BROKER_SETTINGS, SESSION_TIMEOUT: 6_000, ASSIGNMENT_INTERVAL: 1_000}
+RETURN = "CG-JOIN-RETURN/restart"
 LOST = "CG-BEAT-REPEATED/lost-answer-with-a-new-epoch"
 
 
 @pytest.mark.parametrize(
-    ("revision", "entries"),
-    [(CONSUMER, CONSUMER_ENTRIES), (MIXED, MIXED_ENTRIES)],
+    ("revision", "entries", "session_ms"),
+    [(CONSUMER, CONSUMER_ENTRIES, 6_000), (MIXED, MIXED_ENTRIES, 60_000)],
     ids=["consumer", "mixed"],
 )
 @at_once
 async def test_every_case_is_decided_where_assignments_are_batched(
-    revision: Revision, entries: Sequence[Entry]
+    revision: Revision, entries: Sequence[Entry], session_ms: int
 ) -> None:
     """But those that need other settings, or an end of the broker."""
-    target = RealClockTarget(revision, settings=BATCHED)
+    target = RealClockTarget(revision, settings={**BATCHED, SESSION_TIMEOUT: session_ms})
     certificate = await certify(target, revision, entries, Options())
     others = {
         result.case.id: result.outcome
@@ -57,3 +58,11 @@ async def test_a_case_waits_only_where_there_is_an_interval(interval_ms: int, wa
     assert result.recording is not None
     sent = [event.at_ms for event in result.recording.history if isinstance(event, Sent)]
     assert (sent[-1] - sent[0] >= 1_000) is waits
+
+
+@at_once
+async def test_a_session_that_is_too_short_for_a_case_is_said_to_be() -> None:
+    target = RealClockTarget(CONSUMER, settings={**BATCHED, SESSION_TIMEOUT: 1_500})
+    (result,) = (await certify(target, CONSUMER, [entry(RETURN)], Options())).results
+    assert result.outcome is Outcome.UNKNOWN
+    assert "group.consumer.session.timeout.ms is 1500, which may be too short" in result.message
