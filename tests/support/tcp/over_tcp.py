@@ -82,7 +82,7 @@ from fencepost.conformance.cli import serve
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.properties.departures.known_departures import departed
 from fencepost.properties.departures.known_departures import DEPARTURES
-serve.find_model = lambda name: departed(KAFKA_4, [DEPARTURES[name.partition(":")[2]]])
+serve.find_coordinator = lambda name: departed(KAFKA_4, [DEPARTURES[name.partition(":")[2]]])
 {RUN}
 """
 """`fencepost serve departure:NAME`, for tests alone."""

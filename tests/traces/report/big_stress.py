@@ -30,6 +30,7 @@ from support.runs import KAFKA_4
 from support.tcp.disturbances import DISTURBANCES, Disturbance, disturbed, stopping
 from support.tcp.over_tcp import (
     AT_ONCE,
+    Settings,
     catalogue,
     served,
     serving,
@@ -51,6 +52,7 @@ from fencepost.conformance.targets.target_registry import (
     judge_for,
 )
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
+from fencepost.model.consumer.settings import ASSIGNMENT_INTERVAL, SESSION_TIMEOUT
 from fencepost.model.revision import Revision
 from fencepost.properties.departures.known_departures import DEPARTURES
 from fencepost.properties.judging.known_failures import KnownFailure, aliases_of
@@ -168,7 +170,16 @@ def drawn(name: str) -> tuple[str, ...]:
     chance = random.Random(f"{SEED} {name}")
     mutants = [m for m in MUTANTS if m not in NOT_SEEN]
     found = [f"mutant:{m}" for m in chance.sample(mutants, MUTANTS_EACH)]
-    return (*found, f"departure:{chance.choice(list(DEPARTURES))}")
+    return (*found, f"departure:{chance.choice(CLASSIC_DEPARTURES)}")
+
+
+CLASSIC_DEPARTURES = [d.name for d in DEPARTURES.values() if d.protocol.name == CLASSIC]
+OF_CONSUMERS: Settings = {SESSION_TIMEOUT: 6_000, ASSIGNMENT_INTERVAL: 0}
+CONSUMER_MUTANTS = {
+    "mutant:cg-join-takes-over": "CG-JOIN-UNRELEASED/second-process-of-a-live-member",
+    "mutant:cg-dynamic-join-without-session": "CG-JOIN-DYNAMIC-NEW/silent-dynamic-member",
+}
+"""Faults of the consumer protocol, each with a case that fails by it."""
 
 
 NOT_SEEN = frozenset(
@@ -221,11 +232,13 @@ async def certify_served(
     how: Disturbance,
     begin: Callable[[], None],
     folder: Path,
+    revision: Revision = KAFKA_4,
 ) -> None:
-    async with serving(name, AT_ONCE) as address:
+    there = {entry.id: entry for entry in entries_of(revision.protocol.name)}
+    async with serving(name, AT_ONCE if revision is KAFKA_4 else OF_CONSUMERS) as address:
         began = time.monotonic()
-        async with open_target(reached(address, begin), KAFKA_4, Options()) as suite:
-            results = await suite.run([catalogue()[case] for case in expected])
+        async with open_target(reached(address, begin), revision, Options()) as suite:
+            results = await suite.run([there[case] for case in expected])
             row = Row(name, how.name, len(results), seconds=time.monotonic() - began)
             for result in results:
                 due, case = expected[result.case.id], result.case.id
@@ -277,6 +290,24 @@ async def test_served(how: Disturbance, folder: Path) -> None:
     async with disturbed(how, SEED) as begin:
         expected = zip(names, truths, strict=True)
         await asyncio.gather(*(certify_served(*e, how, begin, folder) for e in expected))
+    assert not [line for row in ROWS[before:] for line in row.wrong]
+
+
+@pytest.mark.parametrize("how", DISTURBANCES, ids=lambda how: how.name)
+async def test_served_consumers(how: Disturbance, folder: Path) -> None:
+    """A model of the consumer protocol alone, and faults of it."""
+    before = len(ROWS)
+    revision = judge_for(CONSUMER, "kafka:4.4.0")
+    chance = random.Random(f"{SEED} {CONSUMER} {how.name}")
+    free = [entry.id for entry in entries_of(CONSUMER) if not entry.needs.config]
+    sampled = dict.fromkeys(chance.sample(free, MODEL_EACH), Outcome.PASS)
+    expected = {f"model:{revision.name}": sampled} | {
+        name: {case: Outcome.FAIL} for name, case in CONSUMER_MUTANTS.items()
+    }
+    async with disturbed(how, SEED) as begin:
+        await asyncio.gather(
+            *(certify_served(*each, how, begin, folder, revision) for each in expected.items())
+        )
     assert not [line for row in ROWS[before:] for line in row.wrong]
 
 
