@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import time
-import uuid
 from collections.abc import Sequence
 from typing import Any, ClassVar, Protocol
 
@@ -26,7 +25,7 @@ from fencepost.model.coordinator import (
     Send,
     UnsupportedError,
 )
-from fencepost.model.messages.consumer_messages import ConsumerGroupHeartbeatRequest
+from fencepost.model.messages.consumer_messages import ConsumerGroupHeartbeatRequest, lone_join
 from fencepost.model.messages.errors import Error
 from fencepost.model.messages.messages import (
     HeartbeatRequest,
@@ -188,19 +187,12 @@ class ConsumerControlGroup:
         It subscribes to a topic that doesn't exist, so nothing is reconciled.  It sends a heartbeat
         because a coordinator may begin no session at a join, which a case finds.
         """
-        member_id = str(uuid.uuid5(uuid.NAMESPACE_URL, group)) if self._version > 0 else ""
-        message = ConsumerGroupHeartbeatRequest(
-            group_id=group,
-            member_id=member_id,
-            member_epoch=0,
-            rebalance_timeout_ms=self._session_ms,
-            subscribed_topic_names=("no-topic",),
-            topic_partitions=(),
-        )
-        body = await self._ask(probe, message)
+        join = lone_join(group, self._version)
+        body = await self._ask(probe, join)
         if (code := body.get("errorCode")) != 0:
             raise CoordinatorFailure(f"the control's join was refused: {code}")
-        member_id, epoch = str(body.get("memberId") or member_id), int(body.get("memberEpoch") or 0)
+        member_id = str(body.get("memberId") or join.member_id)
+        epoch = int(body.get("memberEpoch") or 0)
         await self.heartbeat(probe, group, member_id, epoch)
         return member_id, epoch
 

@@ -59,6 +59,25 @@ class ConsumerGroupHeartbeatRequest(Message, frozen=True, kw_only=True):
     ] = None
 
 
+_LONE_MEMBER = "ZmVuY2Vwb3N0LW1lbWJlcg"
+
+
+def lone_join(group_id: str, version: int) -> ConsumerGroupHeartbeatRequest:
+    """Return the join of the only member of a group, to which nothing can be assigned.
+
+    Its topic doesn't exist, so that a timer alone ends its membership.  In version 0 the
+    coordinator makes its id.
+    """
+    return ConsumerGroupHeartbeatRequest(
+        group_id=group_id,
+        member_id=_LONE_MEMBER if version > 0 else "",
+        member_epoch=0,
+        rebalance_timeout_ms=60_000,
+        subscribed_topic_names=("no-topic",),
+        topic_partitions=(),
+    )
+
+
 class ConsumerAssignment(Message, frozen=True, kw_only=True):
     """The partitions that a member may own."""
 

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -31,7 +30,7 @@ from typing import Any
 from fencepost.conformance.runtime.event_loop import cancel_all
 from fencepost.conformance.targets.tcp.broker_connection import Door, Ended, ask
 from fencepost.model.consumer.settings import HEARTBEAT_INTERVAL, SESSION_TIMEOUT
-from fencepost.model.messages.consumer_messages import ConsumerGroupHeartbeatRequest
+from fencepost.model.messages.consumer_messages import ConsumerGroupHeartbeatRequest, lone_join
 from fencepost.model.messages.errors import Error
 
 DELAY = "group.initial.rebalance.delay.ms"
@@ -274,21 +273,13 @@ class _Members:
 
     async def joined(self, group_id: str) -> tuple[str, int] | None:
         """Join; return the member's id and epoch, or None if it is refused.  Raises OSError."""
-        member_id = str(uuid.uuid5(uuid.NAMESPACE_URL, group_id)) if self.version > 0 else ""
-        join = ConsumerGroupHeartbeatRequest(
-            group_id=group_id,
-            member_id=member_id,
-            member_epoch=0,
-            rebalance_timeout_ms=60_000,
-            subscribed_topic_names=("no-topic",),
-            topic_partitions=(),
-        )
+        join = lone_join(group_id, self.version)
         answer = await self._answer(join)
         if answer.get("errorCode") != Error.NONE.value:
             return None
         if (interval := answer.get("heartbeatIntervalMs")) is not None:
             self.intervals.add(interval)
-        return str(answer.get("memberId") or member_id), int(answer.get("memberEpoch") or 0)
+        return str(answer.get("memberId") or join.member_id), int(answer.get("memberEpoch") or 0)
 
     async def is_known(self, group_id: str, member_id: str, epoch: int) -> bool | None:
         """Send a heartbeat; return True if the member is known, None for another answer."""
