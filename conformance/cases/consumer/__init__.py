@@ -5,6 +5,7 @@ from __future__ import annotations
 from fencepost.conformance.cases.case_registry import Registry
 from fencepost.conformance.cases.consumer import (
     consumer_admin,
+    consumer_batches,
     consumer_beats,
     consumer_joins,
     consumer_leaves,
@@ -20,7 +21,7 @@ REGISTRIES: tuple[Registry, ...] = (
     consumer_leaves.CASES,
     consumer_timers.CASES,
     consumer_timers.FAILOVERS,
-    consumer_timers.BATCHED,
+    consumer_batches.BATCHED,
     consumer_offsets.CASES,
     consumer_admin.CASES,
 )
