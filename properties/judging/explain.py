@@ -201,7 +201,7 @@ def _sentence(
     came = _came(violation, exchange, names, should).removesuffix(".")
     source_text = "" if rule is None or own_reason else rule.source
     source = f" Source: {source_text}." if source_text else ""
-    twice = _twice(exchange.api, violation) + _typed(exchange.answer_body) + _vote(violation)
+    twice = _twice(exchange.api, violation) + _typed(exchange.answer_body) + _vote(exchange.api, violation)
     lost = _lost_timer(violation, rule)
     return f"{subject} should have {should}{why}. Instead: {came}.{lost}{twice}{beside}{source}"
 
@@ -235,11 +235,13 @@ def _lost_timer(violation: Violation, rule: Rule | None) -> str:
     return f" Without the removal by rule {lost} all answers are right."
 
 
-def _vote(violation: Violation) -> str:
+def _vote(api: str, violation: Violation) -> str:
     """Describe the choice of a protocol, where that alone is wrong: no rule's reason does."""
     chosen = nearest(violation.allowed)
     if chosen is None or not chosen.difference.startswith("protocolName "):
         return ""
+    if api == "SyncGroup":
+        return " The protocol is that of the member's join."
     return (
         " The protocol must be the one that most members prefer, of those that all members offer."
     )

@@ -109,6 +109,7 @@ def test_a_description_without_the_names_of_topics_passes_with_a_note() -> None:
 def test_a_sync_has_the_protocol_of_its_join_or_none(name: str | None, fails: bool) -> None:
     result = lied("mixed-4.4", SYNC, "SyncGroup", lambda body: {**body, "protocolName": name})
     assert (result.outcome is Outcome.FAIL) is fails
+    assert ("The protocol is that of the member's join." in result.message) is fails
 
 
 def test_the_reason_of_an_offset_is_the_commit_before() -> None:
