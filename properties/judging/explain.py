@@ -201,7 +201,8 @@ def _sentence(
     came = _came(violation, exchange, names, should).removesuffix(".")
     source_text = "" if rule is None or own_reason else rule.source
     source = f" Source: {source_text}." if source_text else ""
-    twice = _twice(exchange.api, violation) + _typed(exchange.answer_body) + _vote(exchange.api, violation)
+    twice = _twice(exchange.api, violation) + _typed(exchange.answer_body)
+    twice += _vote(exchange.api, violation)
     lost = _lost_timer(violation, rule)
     return f"{subject} should have {should}{why}. Instead: {came}.{lost}{twice}{beside}{source}"
 
