@@ -257,7 +257,7 @@ _CHANGES = {
     ),
     "StreamsGroupHeartbeat": ("topology", "processId", "rackId", "clientTags"),
 }
-"""What changes a member's target, in the heartbeats of each protocol in which brokers assign."""
+"""Fields of a heartbeat that change a member's target, by API."""
 _ASSIGNED_AT = {*_CHANGES, "JoinGroup", "Heartbeat"}
 """Requests at which a coordinator makes a target that is due."""
 

@@ -130,9 +130,9 @@ def taken_from(
     """
     own: set[str | None]
     match request, answer:
-        case ConsumerGroupHeartbeatRequest(), ConsumerGroupHeartbeatResponse(assignment=given):
+        case ConsumerGroupHeartbeatRequest(), ConsumerGroupHeartbeatResponse(assignment=assignment):
             own = {answer.member_id, request.member_id}
-            assigned = _assigned(given) or []
+            assigned = _assigned(assignment) or []
         case SyncGroupRequest(), SyncGroupResponse(assignment=data):
             own = {request.member_id}
             assigned = [f"{ids.of(t)}-{number}" for t, number in readable_assignment(data)]
