@@ -32,6 +32,7 @@ from support.tcp.over_tcp import (
     AT_ONCE,
     Settings,
     catalogue,
+    revision_of,
     served,
     serving,
     settings_for,
@@ -272,12 +273,12 @@ async def fuzz_served(name: str, how: Disturbance, begin: Callable[[], None], fo
 
 def unexplained(name: str, fuzzed: FuzzResult) -> list[str]:
     """Findings that this target's fault doesn't explain, also those that nobody saw again."""
-    own = name.removeprefix("departure:")
+    own = revision_of(name)
     found = []
     for finding in fuzzed.findings.all:
         trace = fuzzed.traces.get(finding.case.id)
-        cause = "" if trace is None else known_cause(trace)
-        if name == "model" or own not in cause:
+        if name == "model" or trace is None or trace.judge(revision=own).violation is not None:
+            cause = "" if trace is None else known_cause(trace)
             found.append(f"{finding.case.id}: {finding.result.message} (cause: {cause or 'none'})")
     return found
 
