@@ -53,10 +53,8 @@ def test_a_command_that_knows_one_protocol_refuses_others(arguments: tuple[str, 
     ran = invoke(*arguments)
     assert ran.code == 64
     said = " ".join(ran.err.split())
-    assert (
-        "knows the classic protocol only; use `certify` with its catalogue for targets, `check` for rev"
-        in said
-    )
+    refused = "knows the classic protocol only; use `certify` with its catalogue for targets"
+    assert f"{refused}, `check` for rev" in said
 
 
 @pytest.mark.parametrize(
@@ -72,10 +70,7 @@ def test_a_command_refuses_a_protocol_without_plans_and_walks(arguments: tuple[s
     ran = invoke(*arguments)
     assert ran.code == 64
     said = " ".join(ran.err.split())
-    assert (
-        "knows the classic and the consumer protocol only; use `certify` with its catalogue for targets"
-        in said
-    )
+    assert "knows the classic and the consumer protocol only; use `certify` with its" in said
     assert "`check`" not in said  # which refuses the protocol, too
 
 
