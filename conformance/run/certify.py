@@ -85,6 +85,7 @@ from fencepost.model.revisions.revisions import is_shipped, shipped_base
 from fencepost.model.table.table import Level
 from fencepost.properties.departures.known_departures import coordinator_of
 from fencepost.properties.judging.answer_diff import Recording
+from fencepost.properties.judging.assumed_settings import LEAST, MOST, SIZE
 from fencepost.properties.judging.explain import sentence, signature
 from fencepost.properties.judging.known_failures import KnownFailure, ListedFailures
 from fencepost.properties.judging.outcome import CaseResult, Outcome, graded
@@ -161,8 +162,8 @@ def _hurried(recording: Recording) -> str:
     if recording.clock == "virtual" or not session_ms or session_ms >= _ENOUGH_MS:
         return ""
     return (
-        f"; {SESSION_TIMEOUT} is {session_ms}, which may be too short for the case: it takes "
-        f"{_ENOUGH_MS}"
+        f"; {SESSION_TIMEOUT} is {session_ms}, which may be too short for the case: give it "
+        f"{_ENOUGH_MS} or more"
     )
 
 
@@ -174,12 +175,7 @@ def _blur(case: Plan, recording: Recording) -> str | None:
 
 _ENOUGH_MS = 6000
 """A session timeout of the broker within which no case is too slow on a quick target, ms."""
-_OF_CLASSIC_JOINS = (
-    DELAY,
-    "group.max.size",
-    "group.min.session.timeout.ms",
-    "group.max.session.timeout.ms",
-)
+_OF_CLASSIC_JOINS = (DELAY, LEAST, MOST, SIZE)
 _ATTEMPTS = 3
 _LAST_PATIENCE_MS = 15_000
 _SPIKE_MS = 3000

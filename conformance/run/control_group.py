@@ -89,10 +89,7 @@ class ControlGroup(Protocol):
     Each method raises CoordinatorFailure or UnsupportedError where there is no proper answer.
     """
 
-    @property
-    def session_ms(self) -> int:
-        """Return the session timeout of its members, in ms."""
-        ...
+    session_ms: int
 
     async def heartbeat(self, probe: Probe, group: str, member_id: str, epoch: int) -> object:
         """Send a heartbeat; return the answer's error code."""
@@ -117,15 +114,10 @@ class ClassicControlGroup:
     APIS: ClassVar = ("JoinGroup", "SyncGroup", "Heartbeat")
 
     def __init__(self, hello: Hello, session_ms: int) -> None:
-        self._session_ms = session_ms
+        self.session_ms = session_ms
         self._join_version = _join_version(hello.versions("JoinGroup"))
         self._sync_version = hello.apis["SyncGroup"][0]
         self._beat_version = hello.apis["Heartbeat"][0]
-
-    @property
-    def session_ms(self) -> int:
-        """Return the session timeout of its members, in ms."""
-        return self._session_ms
 
     async def heartbeat(self, probe: Probe, group: str, member_id: str, epoch: int) -> object:
         """Send a heartbeat; return the answer's error code."""
@@ -141,8 +133,8 @@ class ClassicControlGroup:
         """
         message = JoinGroupRequest(
             group_id=group,
-            session_timeout_ms=self._session_ms,
-            rebalance_timeout_ms=self._session_ms if self._join_version > 0 else -1,
+            session_timeout_ms=self.session_ms,
+            rebalance_timeout_ms=self.session_ms if self._join_version > 0 else -1,
             member_id="",
             protocol_type="consumer",
             protocols=(JoinProtocol(name="range", metadata=subscription("control")),),
@@ -166,13 +158,8 @@ class ConsumerControlGroup:
     APIS: ClassVar = ("ConsumerGroupHeartbeat",)
 
     def __init__(self, hello: Hello, session_ms: int) -> None:
-        self._session_ms = session_ms
+        self.session_ms = session_ms
         self._version = hello.versions(*self.APIS)[-1]
-
-    @property
-    def session_ms(self) -> int:
-        """Return the session timeout of its members, in ms."""
-        return self._session_ms
 
     async def heartbeat(self, probe: Probe, group: str, member_id: str, epoch: int) -> object:
         """Send a heartbeat; return the answer's error code."""
@@ -184,8 +171,8 @@ class ConsumerControlGroup:
     async def join(self, probe: Probe, group: str) -> tuple[str, int]:
         """Make a member, and return its id and its epoch.
 
-        It subscribes to a topic that doesn't exist, so nothing is reconciled.  It sends a heartbeat
-        because a coordinator may begin no session at a join, which a case finds.
+        It sends a heartbeat because a coordinator may begin no session at a join, which a case
+        finds.
         """
         join = lone_join(group, self._version)
         body = await self._ask(probe, join)

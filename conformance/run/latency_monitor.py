@@ -33,7 +33,7 @@ from fencepost.model.coordinator import (
     UnsupportedError,
 )
 from fencepost.model.history.events import Event
-from fencepost.model.messages.errors import MOVING, Error
+from fencepost.model.messages.errors import GONE, MOVING, Error
 from fencepost.model.plans.times import LEAST_LAG_MS
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import LEVELS, Level
@@ -44,8 +44,6 @@ from fencepost.properties.oracle.verdict import Verdict, Violation
 _LONGEST_REST_S = 1.0
 _ANSWER_CAP_S = 30.0
 _LONGEST_LAG_S = 15.0
-_GONE = {Error.UNKNOWN_MEMBER_ID.value, Error.GROUP_ID_NOT_FOUND.value}
-"""Codes for the heartbeat of a member that was removed, its group perhaps with it."""
 
 
 class Control:
@@ -147,7 +145,7 @@ class Control:
         lag_ms = self.meter.lag_ms(began, time.monotonic())
         await asyncio.sleep(min(lag_ms / 1000, _LONGEST_LAG_S))
         code = await self._group.heartbeat(self._timed, group, member_id, epoch)
-        return TimerRound(began, time.monotonic(), code in _GONE)
+        return TimerRound(began, time.monotonic(), code in GONE)
 
 
 GENEROUS_MS = 30_000

@@ -480,7 +480,7 @@ class CaseRun:
         self._take(answers)
         if self._virtual:
             self._record(Handled(self._now))
-        if _changes_target(step.api, body):
+        if self._interval_ms and _changes_target(step.api, body):
             self._changed = self._clock()
 
     def _clock(self) -> int:

@@ -55,6 +55,8 @@ MOVING = frozenset(
     }
 )
 """The codes of a coordinator that moved, or isn't ready yet: send the request again."""
+GONE = frozenset({Error.UNKNOWN_MEMBER_ID.value, Error.GROUP_ID_NOT_FOUND.value})
+"""The codes for the heartbeat of a member that was removed, its group perhaps with it."""
 
 CONCURRENT_TRANSACTIONS = 51
 """The code of a transaction whose predecessor is not over yet: send the request again."""

@@ -31,7 +31,7 @@ from fencepost.conformance.runtime.event_loop import cancel_all
 from fencepost.conformance.targets.tcp.broker_connection import Door, Ended, ask
 from fencepost.model.consumer.settings import HEARTBEAT_INTERVAL, SESSION_TIMEOUT
 from fencepost.model.messages.consumer_messages import ConsumerGroupHeartbeatRequest, lone_join
-from fencepost.model.messages.errors import Error
+from fencepost.model.messages.errors import GONE, Error
 
 DELAY = "group.initial.rebalance.delay.ms"
 LEAST, MOST = "group.min.session.timeout.ms", "group.max.session.timeout.ms"
@@ -287,7 +287,7 @@ class _Members:
             group_id=group_id, member_id=member_id, member_epoch=epoch
         )
         code = (await self._answer(beat)).get("errorCode")
-        if code in {Error.UNKNOWN_MEMBER_ID.value, Error.GROUP_ID_NOT_FOUND.value}:
+        if code in GONE:
             return False
         return True if code == Error.NONE.value else None
 

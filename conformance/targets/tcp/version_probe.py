@@ -1,10 +1,10 @@
 """Try each version of each API that a broker advertises, by a request that changes nothing.
 
 Each version has a connection of its own, and a group of its own that does not exist, with an
-unknown member.  Kafka answers that at once and changes nothing.  A version is
-broken if its answer cannot be read to its end, if the connection is closed each time, or if there
-is no answer.  A join alone may have no answer: a coordinator may park any join, and some park even
-those that Kafka refuses at once.
+unknown member.  Kafka answers that at once and changes nothing.  A version is broken if its answer
+cannot be read to its end, if the connection is closed each time, or if there is no answer.  A join
+alone may have no answer: a coordinator may park any join, and some park even those that Kafka
+refuses at once.
 
 Source: librdkafka's mock cluster advertises versions that it can't speak (targets.md).
 """

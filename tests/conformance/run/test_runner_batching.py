@@ -1,4 +1,4 @@
-"""Where a coordinator batches assignments, a case waits for the target before it goes on."""
+"""Cases on a coordinator that batches assignments: each waits for its target."""
 
 from __future__ import annotations
 

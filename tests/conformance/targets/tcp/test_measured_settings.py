@@ -128,7 +128,7 @@ TOPICS = {"t": Topic("AAAAAAAAAAAAAAAAAAAAAQ", 4)}
 
 
 async def test_settings_of_the_consumer_protocol_are_measured() -> None:
-    """How long a session is depends on the clock; how exact, the next test says."""
+    """The clock of the machine decides how exact the timeout is; the next test bounds the error."""
     settings = {SESSION_TIMEOUT: 1_000, HEARTBEAT_INTERVAL: 300, ASSIGNMENT_INTERVAL: 0}
     async with (
         ModelBroker(find("consumer-4.4"), settings) as broker,
